@@ -1,0 +1,37 @@
+#pragma once
+// The four ways this library fails. See docs/architecture.md, "Errors".
+
+#include <stdexcept>
+#include <string>
+
+namespace lazydp {
+
+// The caller asked for something we cannot do. The message says what was given and what is allowed.
+struct UserError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The caller asked for something that would void the privacy guarantee.
+struct PrivacyError : UserError {
+  using UserError::UserError;
+};
+
+// A file, a device or the operating system failed us.
+struct IoError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// We broke a promise to ourselves: a bug in this library.
+struct InternalError : std::logic_error {
+  using std::logic_error::logic_error;
+};
+
+// Throws InternalError unless `ok`. For invariants only, never for anything a user can cause.
+inline void check(bool ok, const char* invariant, const char* file = __builtin_FILE(),
+                  int line = __builtin_LINE()) {
+  if (!ok) {
+    throw InternalError(std::string(file) + ":" + std::to_string(line) + ": " + invariant);
+  }
+}
+
+}  // namespace lazydp

@@ -1,0 +1,40 @@
+#pragma once
+// Loops over cores, on OpenMP's own threads. The only file that knows OpenMP.
+//
+// Which thread runs which task is unspecified, so results may not depend on it: a task writes only
+// what belongs to its index. Tasks are cut by the problem, never by the number of threads; that is
+// why a model comes out bit for bit the same on one thread and on many.
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <memory>
+
+namespace lazydp {
+
+// How many threads the loops below use, for the whole process: OpenMP's own setting.
+void set_thread_count(int threads);
+int thread_count();
+
+namespace detail {
+// Calls call(body, i) for every i in [0, tasks). Rethrows the first exception of a task; tasks that
+// have not begun by then are skipped.
+void run_tasks(std::size_t tasks, void (*call)(void* body, std::size_t task), void* body);
+}  // namespace detail
+
+// Calls body(i) for every i in [0, tasks), in parallel. Inside another parallel loop it runs
+// serially. An exception in a body reaches the caller.
+template <class Body>
+void parallel_for(std::size_t tasks, Body&& body) {
+  auto call = [](void* b, std::size_t i) { (*static_cast<std::remove_reference_t<Body>*>(b))(i); };
+  detail::run_tasks(tasks, call, const_cast<void*>(static_cast<const void*>(std::addressof(body))));
+}
+
+// Calls body(begin, end) on consecutive blocks of `block` indices that cover [0, n), in parallel.
+template <class Body>
+void parallel_blocks(std::size_t n, std::size_t block, Body&& body) {
+  parallel_for((n + block - 1) / block,
+               [&](std::size_t i) { body(i * block, std::min(n, (i + 1) * block)); });
+}
+
+}  // namespace lazydp

@@ -1,0 +1,12 @@
+#pragma once
+// The few scalar types that every folder shares.
+
+#include <cstdint>
+
+namespace lazydp {
+
+using Step = std::uint32_t;  // 1 is the first training step; 0 means "before training"
+using RowId = std::int64_t;  // row number within one table
+using TableId = std::uint16_t;
+
+}  // namespace lazydp

@@ -1,0 +1,65 @@
+// DP-SGD(F): norms from layer inputs and output gradients, and a single backward pass.
+//
+// Back-propagation is linear in each example's output gradient, so clipping can wait until it is
+// over: scaling row i of every output gradient by example i's factor gives what a second, weighted
+// pass would have given (Denison et al. 2022).
+
+#include <vector>
+
+#include "lazydp/base/parallel.h"
+#include "lazydp/clip/factor.h"
+#include "lazydp/clip/methods.h"
+#include "lazydp/kernels/vector.h"
+
+namespace lazydp {
+namespace {
+
+class Ghost : public GradientMethod {
+ public:
+  explicit Ghost(Pooling pooling) : pooling_(pooling) {}
+
+  void compute(Model& model, const Batch& batch, double clip_norm, Gradient& gradient,
+               StageClock& stages) override {
+    const Tape& tape = model.backward(batch, {});
+    stages.lap(Stage::backward);
+    constexpr std::size_t kExamples = 32;
+    parallel_blocks(batch.size, kExamples, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        scale_example(tape, i, clip_factor(squared_norm_of(tape, batch, i), clip_norm));
+      }
+    });
+    stages.lap(Stage::norms);
+    sum_dense(tape, model.parameters().size(), gradient.dense);
+    refer_to_tables(tape, batch, pooling_, gradient.tables);
+    stages.lap(Stage::weight_gradients);
+  }
+
+ private:
+  // The gradient of W is the outer product of d and x, so its norm is |d||x|; that of b is |d|.
+  double squared_norm_of(const Tape& tape, const Batch& batch, std::size_t i) const {
+    double sum = squared_tables_norm(tape, batch, pooling_, i);
+    for (const LayerTrace& layer : tape.layers) {
+      sum += static_cast<double>(squared_norm(layer.gradients.row(i))) *
+             (static_cast<double>(squared_norm(layer.inputs.row(i))) + 1.0);
+    }
+    return sum;
+  }
+
+  static void scale_example(const Tape& tape, std::size_t i, float factor) {
+    for (const LayerTrace& layer : tape.layers) {
+      scale_row(layer.gradients.row(i), factor);
+      if (factor == 0.0f) scale_row(layer.inputs.row(i), 0.0f);
+    }
+    for (const MatrixView& pooled : tape.pooled_gradients) scale_row(pooled.row(i), factor);
+  }
+
+  Pooling pooling_;
+};
+
+}  // namespace
+
+std::unique_ptr<GradientMethod> make_ghost(Pooling pooling) {
+  return std::make_unique<Ghost>(pooling);
+}
+
+}  // namespace lazydp

@@ -1,0 +1,98 @@
+#include "lazydp/clip/gradient_method.h"
+
+#include <algorithm>
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/parallel.h"
+#include "lazydp/clip/bag_norm.h"
+#include "lazydp/clip/methods.h"
+#include "lazydp/kernels/vector.h"
+#include "lazydp/model/gemm.h"
+
+namespace lazydp {
+namespace {
+
+// out[j] = sum over rows of m[.][j], rows in order.
+void sum_rows(ConstMatrixView m, std::span<float> out) {
+  constexpr std::size_t kColumns = 64;
+  parallel_blocks(m.cols, kColumns, [&](std::size_t begin, std::size_t end) {
+    const std::span<float> part = out.subspan(begin, end - begin);
+    std::ranges::fill(part, 0.0f);
+    for (std::size_t i = 0; i < m.rows; ++i) {
+      add_scaled(1.0f, m.row(i).subspan(begin, end - begin), part);
+    }
+  });
+}
+
+class Plain : public GradientMethod {
+ public:
+  explicit Plain(Pooling pooling) : pooling_(pooling) {}
+
+  void compute(Model& model, const Batch& batch, double /*clip_norm*/, Gradient& gradient,
+               StageClock& stages) override {
+    const Tape& tape = model.backward(batch, {});
+    stages.lap(Stage::backward);
+    sum_dense(tape, model.parameters().size(), gradient.dense);
+    refer_to_tables(tape, batch, pooling_, gradient.tables);
+    stages.lap(Stage::weight_gradients);
+  }
+
+ private:
+  Pooling pooling_;
+};
+
+}  // namespace
+
+void sum_dense(const Tape& tape, std::size_t parameters, std::vector<float>& dense) {
+  dense.resize(parameters);
+  for (const LayerTrace& layer : tape.layers) {
+    const std::size_t in = layer.inputs.cols;
+    const std::size_t out = layer.gradients.cols;
+    float* weights = dense.data() + layer.first_parameter;
+    parallel_transpose_times(layer.gradients, layer.inputs, {weights, out, in, in});
+    sum_rows(layer.gradients, {weights + out * in, out});
+  }
+}
+
+void refer_to_tables(const Tape& tape, const Batch& batch, Pooling pooling,
+                     std::vector<TableGradient>& tables) {
+  tables.clear();
+  for (std::size_t k = 0; k < batch.bags.size(); ++k) {
+    tables.push_back({&batch.bags[k], pooling, tape.pooled_gradients[k]});
+  }
+}
+
+double squared_tables_norm(const Tape& tape, const Batch& batch, Pooling pooling, std::size_t i) {
+  thread_local std::vector<Occurrence> scratch;
+  double sum = 0.0;
+  for (std::size_t k = 0; k < batch.bags.size(); ++k) {
+    const Lookup lookup = {&batch.bags[k], pooling, tape.pooled_gradients[k]};
+    sum += squared_table_norm({&lookup, 1}, i, scratch);
+  }
+  return sum;
+}
+
+void scale_row(std::span<float> row, float factor) {
+  if (factor == 0.0f) {
+    std::ranges::fill(row, 0.0f);
+  } else if (factor != 1.0f) {
+    scale(factor, row);
+  }
+}
+
+std::unique_ptr<GradientMethod> make_plain(Pooling pooling) {
+  return std::make_unique<Plain>(pooling);
+}
+
+std::unique_ptr<GradientMethod> make_gradient_method(ClipMethod method, Pooling pooling,
+                                                     std::size_t memory_budget) {
+  switch (method) {
+    case ClipMethod::none: return make_plain(pooling);
+    case ClipMethod::materialize: return make_materialize(pooling, memory_budget);
+    case ClipMethod::reweight: return make_reweight(pooling);
+    case ClipMethod::ghost: return make_ghost(pooling);
+  }
+  throw InternalError("unknown ClipMethod");
+}
+
+}  // namespace lazydp

@@ -1,0 +1,30 @@
+#pragma once
+// Examples by number.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lazydp/base/types.h"
+#include "lazydp/data/batch.h"
+
+namespace lazydp {
+
+using ExampleId = std::uint64_t;
+
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  virtual std::uint64_t size() const = 0;          // examples
+  virtual std::size_t dense_features() const = 0;  // columns of Batch::dense
+  virtual std::vector<RowId> table_rows()
+      const = 0;  // every id of table k is below table_rows()[k]
+
+  // Makes `batch` hold these examples in this order. Memory of `batch` is reused. Ids are in range:
+  // a data set checks what it reads, so that nobody behind it has to.
+  virtual void read(std::span<const ExampleId> examples, Batch& batch) const = 0;
+};
+
+}  // namespace lazydp

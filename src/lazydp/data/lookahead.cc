@@ -1,0 +1,36 @@
+#include "lazydp/data/lookahead.h"
+
+#include <utility>
+
+#include "lazydp/base/error.h"
+
+namespace lazydp {
+
+void BatchQueue::advance(Step t) {
+  check(t >= 1, "steps count from 1");
+  if (next_.step == t) std::swap(current_, next_);
+  fill(current_, t);
+  if (look_ahead_ == LookAhead::on) fill(next_, t + 1);
+}
+
+const Batch& BatchQueue::current() const {
+  check(current_.step != 0, "advance() comes before current()");
+  return current_.batch;
+}
+
+const Batch& BatchQueue::next() const {
+  check(next_.step != 0, "next() needs look-ahead and an advance()");
+  return next_.batch;
+}
+
+// An entry is marked as empty while it is read into: should reading fail, nobody takes it for
+// whole.
+void BatchQueue::fill(Entry& entry, Step t) {
+  if (entry.step == t) return;
+  entry.step = 0;
+  sampler_.draw(t, examples_);
+  dataset_.read(examples_, entry.batch);
+  entry.step = t;
+}
+
+}  // namespace lazydp

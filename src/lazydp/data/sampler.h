@@ -1,0 +1,39 @@
+#pragma once
+// Which examples make up the batch of a step.
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lazydp/base/types.h"
+#include "lazydp/data/dataset.h"
+#include "lazydp/random/seed.h"
+
+namespace lazydp {
+
+// The batch of step t is a pure function of (seed, t): steps may be drawn in any order, and a step
+// that is replayed after a crash draws the same examples.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+
+  // Makes `examples` the batch of step t >= 1. Its memory is reused.
+  virtual void draw(Step t, std::vector<ExampleId>& examples) const = 0;
+
+  // Whether examples join independently of each other, as the accountants assume.
+  virtual bool poisson() const = 0;
+};
+
+inline constexpr std::uint64_t kMaxExamples = std::uint64_t{1} << 40;
+
+// Every example joins every step with probability `rate`, independently; ids ascend. A batch may be
+// empty. Privacy amplification rests on nobody knowing who joined: the seed must be secret.
+std::unique_ptr<Sampler> make_poisson_sampler(const Seed& seed, std::uint64_t population,
+                                              double rate);
+
+// Exactly `batch` examples a step, walking through a fresh permutation of all of them in every
+// epoch and across its end. For benchmarks: no accountant covers it, so no epsilon is claimed.
+std::unique_ptr<Sampler> make_shuffled_sampler(const Seed& seed, std::uint64_t population,
+                                               std::uint64_t batch);
+
+}  // namespace lazydp

@@ -1,0 +1,59 @@
+#pragma once
+// Gaussian noise for rows of a table, straight from counters.
+//
+// Every instruction set gives the same bits: all paths are one template, and each of its operations
+// is rounded alike everywhere. A row's noise may therefore be drawn late, on another machine, or
+// again, and still be the noise that was due.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lazydp/kernels/aes.h"
+
+namespace lazydp {
+
+// Where the random words of rows come from: block b of row r is the cipher of
+// (high + r * row_unit, low + b), and block b of its refinement that of (… , refined_low + b).
+struct RowCounters {
+  std::uint64_t high = 0;
+  std::uint64_t low = 0;
+  std::uint64_t refined_low = 0;
+  std::uint64_t row_unit = 0;
+};
+
+// values = shrink * values + std * z, where z is the standard normal vector of row `row`.
+struct NoisyRow {
+  float* values = nullptr;
+  std::uint64_t row = 0;
+  float shrink = 1.0f;
+  float std = 0.0f;
+};
+
+// Adds to every row its noise. Rows are `dim` floats; the first of them is fetched from memory
+// while earlier ones compute.
+void add_noise(const AesKey& key, const RowCounters& counters, std::span<const NoisyRow> rows,
+               std::size_t dim);
+
+// out[i] = z[i] of row 0; the same normals as add_noise() draws.
+void fill_normals(const AesKey& key, const RowCounters& counters, std::span<float> out);
+
+// Block b of `out` is the cipher of (first.high, first.low + b).
+void fill_random(const AesKey& key, Counter first, std::span<AesBlock> out);
+
+// The instruction sets that these functions are compiled for. Everybody calls the functions above,
+// which take the best that the CPU has; tests and benchmarks call each.
+struct NoisePath {
+  std::string_view name;
+  bool (*available)();
+  void (*add_noise)(const AesKey&, const RowCounters&, std::span<const NoisyRow>, std::size_t);
+  void (*fill_normals)(const AesKey&, const RowCounters&, std::span<float>);
+  void (*fill_random)(const AesKey&, Counter, std::span<AesBlock>);
+};
+
+std::span<const NoisePath> noise_paths();  // portable first, best last
+const NoisePath& best_noise_path();
+
+}  // namespace lazydp

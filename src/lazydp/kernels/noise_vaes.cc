@@ -1,0 +1,58 @@
+// The noise kernels for AVX2 with VAES: the cipher sixteen blocks at a time.
+
+#include "lazydp/kernels/noise_body.h"
+#include "lazydp/kernels/noise_paths.h"
+#include "lazydp/kernels/simd_avx2.h"
+
+namespace lazydp {
+namespace {
+
+struct VaesSimd : Avx2Simd {
+  LAZYDP_INLINE __m256i wide_round_key(const AesKey& key, int round) {
+    return _mm256_broadcastsi128_si256(round_key(key, round));
+  }
+
+  LAZYDP_INLINE void encrypt(const AesKey& key, std::uint32_t* words, std::size_t blocks) {
+    auto* data = reinterpret_cast<__m128i*>(words);
+    std::size_t b = 0;
+    for (; b + 16 <= blocks; b += 16) {
+      auto* pairs = reinterpret_cast<__m256i*>(data + b);
+      __m256i x[8];
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) {
+        x[i] = _mm256_xor_si256(_mm256_loadu_si256(pairs + i), wide_round_key(key, 0));
+      }
+#pragma GCC unroll 9
+      for (int round = 1; round < 10; ++round) {
+        const __m256i k = wide_round_key(key, round);
+#pragma GCC unroll 8
+        for (int i = 0; i < 8; ++i) x[i] = _mm256_aesenc_epi128(x[i], k);
+      }
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) {
+        _mm256_storeu_si256(pairs + i, _mm256_aesenclast_epi128(x[i], wide_round_key(key, 10)));
+      }
+    }
+    for (; b < blocks; ++b) {
+      _mm_storeu_si128(data + b, encrypt_block(key, _mm_loadu_si128(data + b)));
+    }
+  }
+};
+
+bool cpu_has_vaes() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  __asm__("cpuid" : "=a"(a), "=b"(b), "=c"(c), "=d"(d) : "a"(7), "c"(0));
+  return (c >> 9 & 1u) != 0;
+}
+
+}  // namespace
+
+const NoisePath kVaesPath = {
+    "vaes",
+    [] { return kAesniPath.available() && cpu_has_vaes(); },
+    add_noise_body<VaesSimd>,
+    fill_normals_body<VaesSimd>,
+    fill_random_body<VaesSimd>,
+};
+
+}  // namespace lazydp

@@ -1,0 +1,125 @@
+#pragma once
+// Eight lanes in plain C++, operation for operation what simd_avx2.h does.
+
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
+#include "lazydp/kernels/aes.h"
+
+namespace lazydp {
+namespace {
+
+struct PortableSimd {
+  using F = std::array<float, 8>;
+  using I = std::array<std::int32_t, 8>;
+
+  template <class R, class Op>
+  static R each(Op&& op) {
+    R r;
+    for (std::size_t l = 0; l < 8; ++l) r[l] = op(l);
+    return r;
+  }
+
+  static F set(float x) {
+    return each<F>([&](std::size_t) { return x; });
+  }
+  static I set(std::int32_t x) {
+    return each<I>([&](std::size_t) { return x; });
+  }
+  static I load(const std::uint32_t* p) {
+    I r;
+    std::memcpy(r.data(), p, sizeof(r));
+    return r;
+  }
+  static F load(const float* p) { return load_unaligned(p); }
+  static F load_unaligned(const float* p) {
+    return each<F>([&](std::size_t l) { return p[l]; });
+  }
+  static void store(float* p, F x) { store_unaligned(p, x); }
+  static void store_unaligned(float* p, F x) { std::memcpy(p, x.data(), sizeof(x)); }
+
+  static F add(F a, F b) {
+    return each<F>([&](std::size_t l) { return a[l] + b[l]; });
+  }
+  static F sub(F a, F b) {
+    return each<F>([&](std::size_t l) { return a[l] - b[l]; });
+  }
+  static F mul(F a, F b) {
+    return each<F>([&](std::size_t l) { return a[l] * b[l]; });
+  }
+  static F max(F a, F b) {
+    return each<F>([&](std::size_t l) { return a[l] > b[l] ? a[l] : b[l]; });
+  }
+  static F sqrt(F a) {
+    return each<F>([&](std::size_t l) { return std::sqrt(a[l]); });
+  }
+  // a * b + c, c - a * b and a * b - c, each rounded once
+  static F fma(F a, F b, F c) {
+    return each<F>([&](std::size_t l) { return std::fma(a[l], b[l], c[l]); });
+  }
+  static F fnma(F a, F b, F c) {
+    return each<F>([&](std::size_t l) { return std::fma(-a[l], b[l], c[l]); });
+  }
+  static F fms(F a, F b, F c) {
+    return each<F>([&](std::size_t l) { return std::fma(a[l], b[l], -c[l]); });
+  }
+  // Negates where the lowest bit is set.
+  static F flip_sign(F a, I bits) {
+    return each<F>([&](std::size_t l) { return (bits[l] & 1) != 0 ? -a[l] : a[l]; });
+  }
+  static F to_float(I a) {
+    return each<F>([&](std::size_t l) { return static_cast<float>(a[l]); });
+  }
+  static F as_float(I a) {
+    F r;
+    std::memcpy(r.data(), a.data(), sizeof(r));
+    return r;
+  }
+  static I as_int(F a) {
+    I r;
+    std::memcpy(r.data(), a.data(), sizeof(r));
+    return r;
+  }
+  static I sub(I a, I b) {
+    return each<I>([&](std::size_t l) { return a[l] - b[l]; });
+  }
+  static I bit_and(I a, I b) {
+    return each<I>([&](std::size_t l) { return a[l] & b[l]; });
+  }
+  static I abs(I a) {
+    return each<I>([&](std::size_t l) { return a[l] < 0 ? -a[l] : a[l]; });
+  }
+  static I shift_right_logical(I a, int n) {
+    return each<I>([&](std::size_t l) {
+      return static_cast<std::int32_t>(static_cast<std::uint32_t>(a[l]) >> n);
+    });
+  }
+  static I shift_right_arithmetic(I a, int n) {
+    return each<I>([&](std::size_t l) { return a[l] >> n; });
+  }
+  static unsigned mask_less(I a, std::int32_t bound) {
+    unsigned mask = 0;
+    for (std::size_t l = 0; l < 8; ++l) mask |= static_cast<unsigned>(a[l] < bound) << l;
+    return mask;
+  }
+
+  // Replaces counters by their cipher, in place; a block is four words, low half first.
+  static void encrypt(const AesKey& key, std::uint32_t* words, std::size_t blocks) {
+    for (std::size_t b = 0; b < blocks; ++b) {
+      Counter counter;
+      std::memcpy(&counter.low, words + 4 * b, 8);
+      std::memcpy(&counter.high, words + 4 * b + 2, 8);
+      const AesBlock block = lazydp::encrypt(key, counter);
+      std::memcpy(words + 4 * b, block.data(), sizeof(block));
+    }
+  }
+  static std::uint32_t encrypt_one(const AesKey& key, Counter counter, std::size_t word) {
+    return lazydp::encrypt(key, counter)[word];
+  }
+};
+
+}  // namespace
+}  // namespace lazydp

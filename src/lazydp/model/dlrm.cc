@@ -1,0 +1,121 @@
+#include "lazydp/model/dlrm.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/parallel.h"
+#include "lazydp/model/gemm.h"
+#include "lazydp/model/interaction.h"
+#include "lazydp/model/loss.h"
+
+namespace lazydp {
+
+void initialise_dense(const ModelShape& shape, const std::function<double()>& uniform,
+                      std::span<float> parameters) {
+  check(parameters.size() == shape.parameters(), "room for every dense parameter");
+  for (const auto& layers : {shape.bottom_layers(), shape.top_layers()}) {
+    for (const LayerShape& layer : layers) {
+      const double bound = std::sqrt(1.0 / static_cast<double>(layer.in));
+      for (float& p : parameters.subspan(layer.first_parameter, layer.parameters())) {
+        p = static_cast<float>((2.0 * uniform() - 1.0) * bound);
+      }
+    }
+  }
+}
+
+Dlrm::Dlrm(ModelShape shape)
+    : shape_((shape.validate(), std::move(shape))),
+      parameters_(1, shape_.parameters()),
+      bottom_(shape_.bottom_layers(), Mlp::Last::relu),
+      top_(shape_.top_layers(), Mlp::Last::linear) {}
+
+std::span<const MatrixView> Dlrm::pooled(std::size_t batch_size) {
+  const std::size_t dim = shape_.dim;
+  for (Matrix* m : {&features_, &feature_gradients_}) {
+    m->reshape(batch_size, (shape_.tables() + 1) * dim);
+  }
+  for (Matrix* m : {&interactions_, &interaction_gradients_}) {
+    m->reshape(batch_size, shape_.interaction_width());
+  }
+  for (Matrix* m : {&logits_, &logit_gradients_}) m->reshape(batch_size, 1);
+  for (auto* v : {&losses_, &loss_gradients_}) v->resize(batch_size);
+  dense_.reshape(batch_size, shape_.dense_features());
+
+  bottom_.attach({.input = dense_.view(),
+                  .output = features_.view().cols_from(0, dim),
+                  .output_gradient = feature_gradients_.view().cols_from(0, dim),
+                  .input_gradient = {}});
+  top_.attach({.input = interactions_.view(),
+               .output = logits_.view(),
+               .output_gradient = logit_gradients_.view(),
+               .input_gradient = interaction_gradients_.view()});
+
+  pooled_.clear();
+  tape_.pooled_gradients.clear();
+  for (std::size_t t = 1; t <= shape_.tables(); ++t) {
+    pooled_.push_back(features_.view().cols_from(t * dim, dim));
+    tape_.pooled_gradients.push_back(feature_gradients_.view().cols_from(t * dim, dim));
+  }
+  tape_.layers.clear();
+  bottom_.append_to(tape_.layers);
+  top_.append_to(tape_.layers);
+  return pooled_;
+}
+
+void Dlrm::forward(const Batch& batch) {
+  check(batch.size == features_.rows(), "pooled() was called for a batch of this size");
+  check(batch.dense.rows() == batch.size && batch.dense.cols() == shape_.dense_features(),
+        "dense features fit the model");
+  check(batch.labels.size() == batch.size, "one label for each example");
+  parallel_blocks(batch.size, examples_per_block(batch.size),
+                  [&](std::size_t begin, std::size_t end) {
+                    for (std::size_t i = begin; i < end; ++i) {
+                      std::ranges::copy(batch.dense.row(i), dense_.row(i).begin());
+                    }
+                    bottom_.forward(parameters(), begin, end);
+                    interact(features_.view().rows_from(begin, end - begin), shape_.dim,
+                             interactions_.view().rows_from(begin, end - begin));
+                    top_.forward(parameters(), begin, end);
+                    for (std::size_t i = begin; i < end; ++i) {
+                      losses_[i] = log_loss(logits()[i], batch.labels[i]);
+                      loss_gradients_[i] = log_loss_gradient(logits()[i], batch.labels[i]);
+                    }
+                  });
+}
+
+const Tape& Dlrm::backward(const Batch& batch, std::span<const float> weight) {
+  check(batch.size == features_.rows(), "backward() follows the forward() of its batch");
+  check(weight.empty() || weight.size() == batch.size, "one weight for each example");
+  parallel_blocks(batch.size, examples_per_block(batch.size),
+                  [&](std::size_t begin, std::size_t end) {
+                    const std::size_t count = end - begin;
+                    weigh(weight, begin, end);
+                    top_.backward(parameters(), begin, end);
+                    interact_backward(features_.view().rows_from(begin, count), shape_.dim,
+                                      interaction_gradients_.view().rows_from(begin, count),
+                                      feature_gradients_.view().rows_from(begin, count));
+                    bottom_.backward(parameters(), begin, end);
+                  });
+  return tape_;
+}
+
+// Starts the examples' gradients at the logits.
+void Dlrm::weigh(std::span<const float> weight, std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    const float w = weight.empty() ? 1.0f : weight[i];
+    if (w == 0.0f) erase(i);
+    logit_gradients_.row(i)[0] = w == 0.0f ? 0.0f : w * loss_gradients_[i];
+  }
+}
+
+// Leaves nothing of an example for a gradient to be computed from.
+void Dlrm::erase(std::size_t example) {
+  bottom_.erase(example);
+  std::ranges::fill(features_.row(example), 0.0f);
+  top_.erase(example);
+  loss_gradients_[example] = 0.0f;
+}
+
+}  // namespace lazydp

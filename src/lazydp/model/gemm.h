@@ -1,0 +1,31 @@
+#pragma once
+// Matrix products in single precision. gemm.cc is the only file that knows the BLAS.
+//
+// Every product overwrites `c` without reading it. The first three run on the calling thread: they
+// are meant for blocks of examples inside a parallel loop, which is faster than a BLAS that brings
+// its own threads. A row of `c` depends on no other row's values: a NaN stays in its row.
+
+#include <cstddef>
+
+#include "lazydp/base/matrix.h"
+
+namespace lazydp {
+
+// c = a b
+void times(ConstMatrixView a, ConstMatrixView b, MatrixView c);
+
+// c = a bᵀ
+void times_transpose(ConstMatrixView a, ConstMatrixView b, MatrixView c);
+
+// c = aᵀ b
+void transpose_times(ConstMatrixView a, ConstMatrixView b, MatrixView c);
+
+// c = aᵀ b on all threads, for the weight gradient (d loss / dy)ᵀ x of a whole batch. The same bits
+// for any number of threads: its tiles depend on the shape of c alone.
+void parallel_transpose_times(ConstMatrixView a, ConstMatrixView b, MatrixView c);
+
+// Into blocks of how many examples to cut a batch, so that products of blocks run at full speed and
+// the blocks share out evenly. A function of the batch alone, never of the number of threads.
+std::size_t examples_per_block(std::size_t batch_size);
+
+}  // namespace lazydp

@@ -1,0 +1,52 @@
+#pragma once
+// What the training loop asks of a model.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "lazydp/base/matrix.h"
+#include "lazydp/data/batch.h"
+
+namespace lazydp {
+
+// What a linear layer y = W x + b leaves behind: enough to form every example's gradient of W, b.
+// The views are of the model's own buffers, valid until its next forward().
+struct LayerTrace {
+  MatrixView inputs;                // batch x in
+  MatrixView gradients;             // batch x out: d loss / d y
+  std::size_t first_parameter = 0;  // W (out x in, row-major), then b (out), in parameters()
+
+  std::size_t parameters() const { return gradients.cols * (inputs.cols + 1); }
+};
+
+// All that a backward pass leaves behind: any weight gradient, of one example or of all, is a
+// function of it.
+struct Tape {
+  std::vector<LayerTrace> layers;
+  std::vector<MatrixView> pooled_gradients;  // per table, batch x dim: d loss / d pooled vector
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  // Every dense weight, in one array.
+  virtual std::span<float> parameters() = 0;
+
+  // Where the pooled vectors of the next forward() go: per table a view, `batch_size` x dim.
+  virtual std::span<const MatrixView> pooled(std::size_t batch_size) = 0;
+
+  // Computes logit and loss of every example from dense features and pooled(); keeps activations.
+  virtual void forward(const Batch& batch) = 0;
+  virtual std::span<const float> logits() const = 0;
+  virtual std::span<const float> losses() const = 0;
+
+  // Back-propagates sum_i weight[i] * loss[i] of the last forward() down to the inputs of every
+  // layer and to the pooled vectors. An empty `weight` means all ones. It forms no weight gradient:
+  // that is the gradient method's choice. An example of weight 0 leaves rows of zeros in the tape,
+  // layer inputs included, whatever its values: 0 * NaN would be NaN.
+  virtual const Tape& backward(const Batch& batch, std::span<const float> weight) = 0;
+};
+
+}  // namespace lazydp

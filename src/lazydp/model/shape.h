@@ -1,0 +1,58 @@
+#pragma once
+// The sizes of a recommendation model: tables, layers and how they join. Of the paper's, by name.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lazydp/base/types.h"
+#include "lazydp/embedding/pooling.h"
+
+namespace lazydp {
+
+// A linear layer y = W x + b, and where in the array of all dense parameters it keeps W, then b.
+struct LayerShape {
+  std::size_t in = 0;
+  std::size_t out = 0;
+  std::size_t first_parameter = 0;
+
+  std::size_t parameters() const { return out * (in + 1); }
+  std::size_t first_bias() const { return first_parameter + out * in; }
+};
+
+struct ModelShape {
+  std::string name;
+  std::vector<RowId> table_rows;    // one for each table
+  std::size_t dim = 0;              // of every table
+  std::vector<std::size_t> bottom;  // widths, dense features first, dim last: 13-512-256-128
+  std::vector<std::size_t> top;     // widths after the interaction, 1 last: 1024-1024-512-256-1
+  std::size_t pooling = 1;          // look-ups in a bag
+  Pooling mode = Pooling::sum;
+
+  // Throws UserError unless the shape can be built. Everything below relies on it.
+  void validate() const;
+
+  std::size_t tables() const { return table_rows.size(); }
+  std::size_t dense_features() const { return bottom.front(); }
+  std::uint64_t total_rows() const;
+  std::uint64_t table_bytes() const;
+  std::uint64_t history_bytes() const;  // 4 bytes a row
+
+  // What the top MLP reads of an example: the bottom MLP's output and every pair's dot product.
+  std::size_t interaction_width() const { return tables() * (tables() + 1) / 2 + dim; }
+
+  // The dense layers in the order of their parameters: the bottom's, then the top's.
+  std::vector<LayerShape> bottom_layers() const;
+  std::vector<LayerShape> top_layers() const;
+  std::size_t parameters() const;  // how many dense ones
+};
+
+// The names that named_shape() knows.
+std::vector<std::string_view> model_names();
+
+// A model by name; every table has ceil(scale x rows) rows. UserError for anything else.
+ModelShape named_shape(std::string_view name, double scale = 1.0);
+
+}  // namespace lazydp

@@ -1,0 +1,29 @@
+#pragma once
+// Which rows are behind: found in one pass over ids that may repeat.
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "lazydp/base/types.h"
+#include "lazydp/embedding/share.h"
+#include "lazydp/noise/history.h"
+
+namespace lazydp {
+
+struct LateRow {
+  RowId id = 0;
+  Step after = 0;  // it was settled through this step
+};
+
+// Appends to `late` the share's rows among `ids` that are not settled through t, each once, and
+// marks them settled. The history itself tells an id that was seen from one that was not, so
+// duplicates need no sorting and no hashing. Whoever calls this owes the rows their due.
+void claim_late_rows(History& history, Step t, std::span<const RowId> ids, Share share,
+                     std::vector<LateRow>& late);
+
+// The same for the rows first … last - 1.
+void claim_late_range(History& history, Step t, RowId first, RowId last,
+                      std::vector<LateRow>& late);
+
+}  // namespace lazydp

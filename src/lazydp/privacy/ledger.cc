@@ -1,0 +1,30 @@
+#include "lazydp/privacy/ledger.h"
+
+#include <cmath>
+#include <limits>
+
+#include "lazydp/privacy/require.h"
+
+namespace lazydp {
+
+void Ledger::record(const SampledGaussian& event) {
+  require(event.sampling_rate > 0 && event.sampling_rate <= 1, "sampling_rate", event.sampling_rate,
+          "above 0 and at most 1, for example 0.01");
+  require(event.noise_multiplier >= 0 && std::isfinite(event.noise_multiplier), "noise_multiplier",
+          event.noise_multiplier, "finite and not negative, for example 1.0");
+  require(event.steps <= std::numeric_limits<std::uint64_t>::max() - steps_, "steps", event.steps,
+          "small enough for the total to fit 64 bits");
+  if (event.steps == 0) return;
+
+  const bool repeats_last = !events_.empty() &&
+                            events_.back().sampling_rate == event.sampling_rate &&
+                            events_.back().noise_multiplier == event.noise_multiplier;
+  if (repeats_last) {
+    events_.back().steps += event.steps;
+  } else {
+    events_.push_back(event);
+  }
+  steps_ += event.steps;
+}
+
+}  // namespace lazydp

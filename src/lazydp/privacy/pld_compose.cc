@@ -1,0 +1,99 @@
+#include "lazydp/privacy/pld_compose.h"
+
+#include <cmath>
+#include <complex>
+#include <limits>
+#include <span>
+
+#include "lazydp/privacy/pld_fourier.h"
+
+namespace lazydp {
+namespace {
+
+using Complex = std::complex<double>;
+
+// Units of error of a spectrum of total mass 1: about four roundings a stage, and those of the
+// atoms.
+constexpr double kErrorPerStage = 1e-15;
+// A frequency that has faded this far is called zero.
+constexpr double kFaded = 1e-30;
+
+std::size_t wrap(std::int64_t index, std::size_t points) {
+  const auto size = static_cast<std::int64_t>(points);
+  return static_cast<std::size_t>(((index % size) + size) % size);
+}
+
+std::vector<Complex> tilted_spectrum(const LossAtoms& atoms, double tilt, const Lattice& lattice,
+                                     const Fourier& fourier) {
+  const double log_moment = cumulant(atoms, tilt).value;
+  std::vector<double> signal(lattice.points, 0.0);
+  for (std::size_t i = 0; i < atoms.loss.size(); ++i) {
+    const auto index = static_cast<std::int64_t>(std::llround(atoms.loss[i] / lattice.spacing));
+    signal[wrap(index, lattice.points)] +=
+        std::exp(atoms.log_mass[i] + tilt * atoms.loss[i] - log_moment);
+  }
+  return fourier.spectrum(signal);
+}
+
+struct Product {
+  Complex value;
+  double error;
+};
+
+// The characteristic function of the total loss at one frequency, from those of the nodes, each off
+// by `error` at most: |prod (z + e)^n - prod z^n| <= prod (|z| + e)^n * sum n e / (|z| + e).
+Product multiply(const std::vector<Phase>& phases, std::span<const Complex> nodes, double error) {
+  Complex value = 1;
+  double bound = 1;
+  double relative = 0;
+  for (const Phase& phase : phases) {
+    Complex z = 0;
+    for (const Share& share : phase.shares) z += share.weight * nodes[share.node];
+    const auto steps = static_cast<double>(phase.steps);
+    const double size = std::sqrt(std::norm(z));
+    relative += steps * error / (size + error);
+    if (phase.steps == 1) {
+      value *= z;
+      bound *= size + error;
+    } else {
+      value *= std::polar(std::exp(steps * std::log(size)), steps * std::arg(z));
+      bound *= std::exp(steps * std::log(size + error));
+    }
+    if (bound < kFaded) return {0, bound};
+  }
+  return {value, bound * relative};
+}
+
+}  // namespace
+
+ComposedLoss compose(const LossSum& sum, double tilt, const Lattice& lattice) {
+  const Fourier fourier(lattice.points);
+  std::vector<std::vector<Complex>> spectra;
+  for (const LossAtoms& atoms : sum.nodes) {
+    spectra.push_back(tilted_spectrum(atoms, tilt, lattice, fourier));
+  }
+
+  const std::vector<Phase> phases = sum.tilted_phases(tilt);
+  const double error = kErrorPerStage * std::log2(static_cast<double>(lattice.points));
+  std::vector<Complex> spectrum(lattice.points / 2 + 1);
+  std::vector<Complex> nodes(spectra.size());
+  double squares = 0;
+  for (std::size_t k = 0; k < spectrum.size(); ++k) {
+    for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = spectra[i][k];
+    const Product product = multiply(phases, nodes, error);
+    spectrum[k] = product.value;
+    const double total = product.error + error * std::abs(product.value);  // the way back errs too
+    squares += 2 * total * total;  // the mirrored frequency errs alike
+  }
+
+  const std::vector<double> wrapped = fourier.signal(spectrum);
+  ComposedLoss result{{}, sum.cumulant(tilt).value, 0};
+  result.mass.resize(lattice.points);
+  for (std::size_t j = 0; j < lattice.points; ++j) {
+    result.mass[j] = wrapped[wrap(lattice.first + static_cast<std::int64_t>(j), lattice.points)];
+  }
+  result.error_norm = std::sqrt(squares / static_cast<double>(lattice.points));  // Parseval
+  return result;
+}
+
+}  // namespace lazydp

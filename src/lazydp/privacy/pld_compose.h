@@ -1,0 +1,35 @@
+#pragma once
+// Adds up independent lattice losses by Fourier transform, and says how far rounding may be off.
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "lazydp/privacy/pld_sum.h"
+
+namespace lazydp {
+
+// A stretch of multiples of `spacing`.
+struct Lattice {
+  double spacing;
+  std::int64_t first;
+  std::size_t points;
+
+  double loss(std::size_t j) const {
+    return static_cast<double>(first + static_cast<std::int64_t>(j)) * spacing;
+  }
+};
+
+// The tilted law of the total loss, wrapped around the lattice: mass[j] holds what falls on loss(j)
+// or a multiple of points * spacing away from it. Multiply by exp(log_scale - tilt * loss) to
+// untilt.
+struct ComposedLoss {
+  std::vector<double> mass;
+  double log_scale;
+  double error_norm;  // bounds the L2 norm of the rounding error in `mass`
+};
+
+// The atoms of `sum` lie on multiples of the lattice's spacing.
+ComposedLoss compose(const LossSum& sum, double tilt, const Lattice& lattice);
+
+}  // namespace lazydp

@@ -1,0 +1,48 @@
+#pragma once
+// The secret that all randomness of a run comes from, and the keys that are derived from it.
+
+#include <array>
+#include <cstdint>
+
+#include "lazydp/base/types.h"
+#include "lazydp/kernels/aes.h"
+
+namespace lazydp {
+
+// What random bits are for. Each purpose has keys of its own.
+enum class Purpose : std::uint8_t {
+  table_noise = 1,
+  dense_noise = 2,
+  sampling = 3,
+  initialisation = 4,
+  public_data = 5,  // synthetic data sets: under a fixed seed, no secret
+};
+
+class Seed {
+ public:
+  // From the operating system's generator. Throws IoError if it cannot give 16 random bytes:
+  // there is no weaker source to fall back on.
+  static Seed from_os();
+
+  // Somebody chose it: runs repeat, their noise is predictable, and no privacy is claimed.
+  static Seed fixed(std::uint64_t value);
+
+  Seed(const Seed&) = default;
+  Seed& operator=(const Seed&) = default;
+  ~Seed();  // wipes the bytes
+
+  bool secret() const { return secret_; }
+
+  // The key for one purpose, one table (or other stream) and one range of steps. Distinct arguments
+  // give independent keys, none of which tells anything of the seed: the seed is itself an AES key
+  // and a sub-key is a block of its output.
+  AesKey derive(Purpose purpose, TableId table, std::uint32_t range) const;
+
+ private:
+  Seed(const std::array<std::uint8_t, 16>& bytes, bool secret);
+
+  AesKey master_;
+  bool secret_;
+};
+
+}  // namespace lazydp

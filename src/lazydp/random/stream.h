@@ -1,0 +1,37 @@
+#pragma once
+// Uniform bits in a row, from one address: for sampling, initial values and synthetic data.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "lazydp/kernels/aes.h"
+#include "lazydp/random/cell.h"
+#include "lazydp/random/seed.h"
+
+namespace lazydp {
+
+// The sequence is a pure function of (seed, purpose, stream, step); nothing else moves it. Its
+// blocks are the cells of rows 0, 1, 2, …, so it does not end.
+class RandomStream {
+ public:
+  RandomStream(const Seed& seed, Purpose purpose, TableId stream, Step step);
+
+  std::uint32_t next32();
+  std::uint64_t next64();
+  double uniform();                          // in (0, 1), 53 bits, never 0 nor 1
+  std::uint64_t below(std::uint64_t bound);  // uniform in [0, bound), without bias; bound > 0
+  double normal();                           // standard normal, for data; noise has its own kernels
+
+ private:
+  void refill();
+
+  static constexpr std::size_t kWords = 256;  // a buffer of 64 blocks
+  AesKey key_;
+  Counter next_block_;
+  std::uint64_t blocks_drawn_ = 0;
+  std::array<std::uint32_t, kWords> words_;
+  std::size_t position_ = kWords;
+};
+
+}  // namespace lazydp

@@ -1,0 +1,22 @@
+#pragma once
+// What may honestly be said of a model's privacy.
+
+#include <string>
+
+#include "lazydp/privacy/accountant.h"
+#include "lazydp/train/trainer.h"
+
+namespace lazydp {
+
+struct Claim {
+  bool holds = false;
+  double epsilon = 0.0;  // meaningful only if it holds
+  double delta = 0.0;
+  Accountant accountant = Accountant::rdp;
+  std::string because;  // the mechanism in words, or why nothing is claimed
+};
+
+// Of the model as it would be released after the trainer's last step.
+Claim claim(const Trainer& trainer, double delta, Accountant accountant);
+
+}  // namespace lazydp

@@ -1,0 +1,35 @@
+#pragma once
+// Everything that decides what a run computes, and what only decides how fast.
+
+#include <cstddef>
+
+#include "lazydp/base/types.h"
+#include "lazydp/privacy/mechanism.h"
+#include "lazydp/train/recipe.h"
+#include "lazydp/train/schedule.h"
+
+namespace lazydp {
+
+struct Plan {
+  Recipe recipe = kRecipes.back();
+  Mechanism mechanism;  // base values; the schedules below multiply them
+  Step steps = 0;
+
+  double table_rate = 0.0;  // learning rates
+  double dense_rate = 0.0;
+  double weight_decay = 0.0;  // of table rows
+  Schedule rate_schedule;
+  Schedule noise_schedule;
+  Schedule clip_schedule;
+
+  // Throws UserError, or PrivacyError for what would void the guarantee.
+  void validate() const;
+};
+
+// What may change speed and memory, but neither the claim nor (to rounding) the model.
+struct Performance {
+  bool settle_ahead = false;  // settle the next batch's rows after an update, not when it is read
+  std::size_t materialize_bytes = std::size_t{2} << 30;  // that DP-SGD(B) may hold at a time
+};
+
+}  // namespace lazydp

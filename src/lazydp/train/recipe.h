@@ -1,0 +1,43 @@
+#pragma once
+// The seven training algorithms, each a pair: how to clip x when to add noise.
+
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "lazydp/base/error.h"
+#include "lazydp/clip/gradient_method.h"
+#include "lazydp/noise/policy.h"
+
+namespace lazydp {
+
+struct Recipe {
+  std::string_view name;
+  ClipMethod clip;
+  NoisePolicy noise;
+  std::string_view no_claim;  // why its models carry no privacy claim; empty for those that may
+
+  bool clips() const { return clip != ClipMethod::none; }
+};
+
+inline constexpr std::array<Recipe, 7> kRecipes = {{
+    {"sgd", ClipMethod::none, NoisePolicy::none, "SGD adds no noise"},
+    {"dpsgd-b", ClipMethod::materialize, NoisePolicy::every_row, ""},
+    {"dpsgd-r", ClipMethod::reweight, NoisePolicy::every_row, ""},
+    {"dpsgd-f", ClipMethod::ghost, NoisePolicy::every_row, ""},
+    {"eana", ClipMethod::ghost, NoisePolicy::touched_rows,
+     "EANA adds no noise to rows that no example used, which shows who was not there"},
+    {"lazydp-no-ans", ClipMethod::ghost, NoisePolicy::lazy_each_step, ""},
+    {"lazydp", ClipMethod::ghost, NoisePolicy::lazy_aggregated, ""},
+}};
+
+inline const Recipe& recipe(std::string_view name) {
+  std::string known;
+  for (const Recipe& r : kRecipes) {
+    if (r.name == name) return r;
+    known += (known.empty() ? "" : ", ") + std::string(r.name);
+  }
+  throw UserError("unknown algorithm '" + std::string(name) + "'; it must be one of " + known);
+}
+
+}  // namespace lazydp

@@ -1,0 +1,113 @@
+#include "lazydp/train/trainer.h"
+
+#include <cmath>
+#include <limits>
+
+#include "lazydp/base/error.h"
+#include "lazydp/noise/dense_update.h"
+
+namespace lazydp {
+
+Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& seed, Model& model,
+                 Pooling pooling, std::span<Table> tables, const Dataset& dataset,
+                 const Sampler& sampler)
+    : plan_(plan),
+      performance_(performance),
+      seed_is_secret_(seed.secret()),
+      model_(model),
+      pooling_(pooling),
+      tables_(tables),
+      sampler_(sampler),
+      noise_(seed),
+      queue_(dataset, sampler, performance.settle_ahead ? LookAhead::on : LookAhead::off),
+      method_(make_gradient_method(plan.recipe.clip, pooling, performance.materialize_bytes)),
+      updates_(plan.recipe.noise, tables, table_clock_, noise_, plan.weight_decay > 0.0) {
+  plan_.validate();
+}
+
+const StepReport& Trainer::step() {
+  stages_.start();
+  const Step t = open_step();
+  queue_.advance(t);
+  const Batch& batch = queue_.current();
+  stages_.lap(Stage::data);
+
+  read(t - 1, batch);
+  model_.forward(batch);
+  stages_.lap(Stage::forward);
+  method_->compute(model_, batch, clip_norm_, gradient_, stages_);
+
+  update_dense(model_.parameters(), gradient_.dense, t, dense_clock_, noise_);
+  stages_.lap(Stage::dense_update);
+  updates_.apply(t, gradient_.tables, stages_);
+  if (performance_.settle_ahead) updates_.settle(t, ids_of(queue_.next()), stages_);
+
+  report(t, batch);
+  return report_;
+}
+
+// The mechanism of this step, in the ledger before anything is done in its name.
+Step Trainer::open_step() {
+  const Step t = now() + 1;
+  const double rate = plan_.rate_schedule.factor(t, plan_.steps);
+  const double sigma =
+      plan_.mechanism.noise_multiplier * plan_.noise_schedule.factor(t, plan_.steps);
+  clip_norm_ = plan_.mechanism.clip_norm * plan_.clip_schedule.factor(t, plan_.steps);
+  const bool noisy = plan_.recipe.noise != NoisePolicy::none && sigma > 0.0;
+  const double noise_std = noisy ? sigma * clip_norm_ : 0.0;  // no noise, even for infinite C
+  ledger_.record({plan_.mechanism.sampling_rate, noisy ? sigma : 0.0, 1});
+
+  const double table_rate = plan_.table_rate * rate;
+  dense_clock_.open(plan_.dense_rate * rate / plan_.mechanism.expected_batch, noise_std, 1.0);
+  return table_clock_.open(table_rate / plan_.mechanism.expected_batch, noise_std,
+                           1.0 - table_rate * plan_.weight_decay);
+}
+
+// No one reads a row that is behind.
+void Trainer::read(Step settled_through, const Batch& batch) {
+  updates_.settle(settled_through, ids_of(batch), stages_);
+  const std::span<const MatrixView> pooled = model_.pooled(batch.size);
+  for (std::size_t k = 0; k < tables_.size(); ++k) {
+    pool(tables_[k], batch.bags[k], pooling_, pooled[k]);
+  }
+}
+
+std::span<const float> Trainer::predict(const Batch& batch) {
+  read(now(), batch);
+  model_.forward(batch);
+  return model_.logits();
+}
+
+void Trainer::settle_all(const std::function<void(std::uint64_t)>& progress) {
+  updates_.settle_all(now(), progress);
+  check(updates_.all_settled(now()), "no row is behind after settle_all");
+}
+
+std::span<const Ids> Trainer::ids_of(const Batch& batch) {
+  ids_.clear();
+  for (const Bags& bags : batch.bags) ids_.emplace_back(bags.ids);
+  return ids_;
+}
+
+void Trainer::report(Step t, const Batch& batch) {
+  double sum = 0.0;
+  std::size_t finite = 0;
+  for (const float loss : model_.losses()) {
+    if (!std::isfinite(loss)) continue;
+    sum += loss;
+    ++finite;
+  }
+  const RowTraffic& now = updates_.traffic();
+  std::uint64_t gathered = 0;
+  for (const Bags& bags : batch.bags) gathered += bags.ids.size();
+  report_ = {.step = t,
+             .examples = batch.size,
+             .mean_loss = finite > 0 ? sum / static_cast<double>(finite)
+                                     : std::numeric_limits<double>::quiet_NaN(),
+             .seconds = stages_.seconds(),
+             .rows = {.read = now.read - traffic_before_.read + gathered,
+                      .written = now.written - traffic_before_.written}};
+  traffic_before_ = now;
+}
+
+}  // namespace lazydp

@@ -1,0 +1,90 @@
+#pragma once
+// The one training loop.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lazydp/base/stages.h"
+#include "lazydp/clip/gradient_method.h"
+#include "lazydp/data/dataset.h"
+#include "lazydp/data/lookahead.h"
+#include "lazydp/data/sampler.h"
+#include "lazydp/embedding/table.h"
+#include "lazydp/model/model.h"
+#include "lazydp/noise/clock.h"
+#include "lazydp/noise/table_updates.h"
+#include "lazydp/privacy/ledger.h"
+#include "lazydp/random/noise_source.h"
+#include "lazydp/train/plan.h"
+
+namespace lazydp {
+
+// What a step did. All of it is computed from private data: it is for the eyes of whoever may see
+// the data, and no part of the released model.
+struct StepReport {
+  Step step = 0;
+  std::size_t examples = 0;
+  double mean_loss = 0.0;  // over examples whose loss is finite; NaN for an empty batch
+  StageClock::Seconds seconds{};
+  RowTraffic rows;
+};
+
+// `model`, `tables`, `dataset` and `sampler` outlive the trainer.
+class Trainer {
+ public:
+  Trainer(const Plan& plan, const Performance& performance, const Seed& seed, Model& model,
+          Pooling pooling, std::span<Table> tables, const Dataset& dataset, const Sampler& sampler);
+
+  // Takes the next step.
+  const StepReport& step();
+
+  // Logits for a batch that is not trained on. Settles the rows it reads.
+  std::span<const float> predict(const Batch& batch);
+
+  // Only after this may the tables leave the trainer.
+  void settle_all(const std::function<void(std::uint64_t rows)>& progress = {});
+
+  Step now() const { return table_clock_.now(); }
+  const Plan& plan() const { return plan_; }
+  const Ledger& ledger() const { return ledger_; }
+  bool seed_is_secret() const { return seed_is_secret_; }
+  bool samples_by_poisson() const { return sampler_.poisson(); }
+  Microbatches microbatches() const { return method_->microbatches(); }
+  TableUpdates& updates() { return updates_; }
+  VarianceClock& table_clock() { return table_clock_; }
+
+ private:
+  Step open_step();
+  void read(Step settled_through, const Batch& batch);
+  std::span<const Ids> ids_of(const Batch& batch);
+  void report(Step t, const Batch& batch);
+
+  Plan plan_;
+  Performance performance_;
+  bool seed_is_secret_;
+  Model& model_;
+  Pooling pooling_;
+  std::span<Table> tables_;
+  const Sampler& sampler_;
+
+  NoiseSource noise_;
+  VarianceClock table_clock_;
+  VarianceClock dense_clock_;
+  BatchQueue queue_;
+  std::unique_ptr<GradientMethod> method_;
+  TableUpdates updates_;
+  Ledger ledger_;
+
+  double clip_norm_ = 0.0;  // of the open step
+  StageClock stages_;
+  Gradient gradient_;
+  std::vector<Ids> ids_;
+  StepReport report_;
+  RowTraffic traffic_before_;
+};
+
+}  // namespace lazydp
