@@ -28,9 +28,9 @@ double auc_of_all_pairs(const std::vector<double>& p) {
 
 TEST(BayesScores, AucIsThatOfAllPairsTiesIncluded) {
   RandomStream random(Seed::fixed(1), Purpose::public_data, 99, 1);
-  std::vector<double> p;
-  for (int i = 0; i < 400; ++i) p.push_back(random.uniform());
-  for (int i = 0; i < 400; ++i) p.push_back(static_cast<double>(random.below(5)) / 4.0);
+  std::vector<double> p(800);
+  for (std::size_t i = 0; i < 400; ++i) p[i] = random.uniform();
+  for (std::size_t i = 400; i < 800; ++i) p[i] = static_cast<double>(random.below(5)) / 4.0;
   EXPECT_NEAR(bayes_scores(p).auc, auc_of_all_pairs(p), 1e-12);
 }
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 #include <cstddef>
+#include <numeric>
+#include <span>
 #include <string_view>
 
 namespace lazydp {
@@ -19,12 +21,19 @@ enum class Stage {
   settle,
   gradient_update,
   dense_update,
+  history,  // the last four: `settle`, in the stages of the paper, where kernels run unfused
+  noise_sampling,
+  noisy_gradient,
+  noise_update,
   count,
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Stage::count)> kStageNames =
-    {"data",  "forward", "backward",        "backward_again", "norms", "weight_gradients",
-     "dedup", "settle",  "gradient_update", "dense_update"};
+    {"data",           "forward",     "backward",
+     "backward_again", "norms",       "weight_gradients",
+     "dedup",          "settle",      "gradient_update",
+     "dense_update",   "history",     "noise_sampling",
+     "noisy_gradient", "noise_update"};
 
 // A lap clock: every moment between start() and the last lap belongs to exactly one stage, so the
 // stages add up to the step.
@@ -42,6 +51,18 @@ class StageClock {
   void lap(Stage stage) {
     const auto now = std::chrono::steady_clock::now();
     seconds_[static_cast<std::size_t>(stage)] += std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+  }
+
+  // The time since the last lap was spent on several stages, in proportion to `parts`.
+  void lap_in_proportion(std::span<const Stage> stages, std::span<const double> parts) {
+    const auto now = std::chrono::steady_clock::now();
+    const double elapsed = std::chrono::duration<double>(now - last_).count();
+    const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
+    for (std::size_t i = 0; i < stages.size(); ++i) {
+      const double share = sum > 0.0 ? parts[i] / sum : 1.0 / static_cast<double>(stages.size());
+      seconds_[static_cast<std::size_t>(stages[i])] += elapsed * share;
+    }
     last_ = now;
   }
 

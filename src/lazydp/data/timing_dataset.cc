@@ -1,6 +1,5 @@
 #include "lazydp/data/timing_dataset.h"
 
-#include <numeric>
 #include <optional>
 #include <string>
 
@@ -9,6 +8,7 @@
 #include "lazydp/data/batch_shape.h"
 #include "lazydp/data/example_random.h"
 #include "lazydp/data/sampler.h"
+#include "lazydp/data/scatter.h"
 #include "lazydp/data/zipf.h"
 
 namespace lazydp {
@@ -16,22 +16,6 @@ namespace {
 
 constexpr TableId kTimingFamily = 0;
 constexpr std::size_t kExamplesPerTask = 64;
-
-// Spreads ranks over the rows by a bijection, rank * multiplier modulo rows, so that hot rows are
-// not neighbours. The multiplier is below 2^24 and a rank below 2^40: the product fits.
-class Scatter {
- public:
-  explicit Scatter(std::uint64_t rows) : rows_(rows) {
-    while (std::gcd(multiplier_, rows_) != 1) ++multiplier_;
-  }
-  RowId operator()(std::uint64_t rank) const {
-    return static_cast<RowId>(rank * multiplier_ % rows_);
-  }
-
- private:
-  std::uint64_t rows_;
-  std::uint64_t multiplier_ = 10'368'889;  // 2^24 over the golden ratio
-};
 
 class TimingDataset final : public Dataset {
  public:

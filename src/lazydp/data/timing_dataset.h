@@ -7,15 +7,10 @@
 #include <vector>
 
 #include "lazydp/base/types.h"
+#include "lazydp/data/access_law.h"
 #include "lazydp/data/dataset.h"
 
 namespace lazydp {
-
-// How look-ups are spread over a table: Zipf's law, or evenly when the exponent is 0. The rows that
-// are looked up most are scattered over the table, as they are in life.
-struct AccessLaw {
-  double zipf_exponent = 0.0;
-};
 
 struct TimingShape {
   std::uint64_t examples = 0;

@@ -36,8 +36,8 @@ Zipf::Zipf(std::uint64_t ranks, double exponent)
 std::optional<std::uint64_t> Zipf::propose(double uniform) const {
   const double area = last_area_ + uniform * (first_area_ - last_area_);
   const double x = inverse(area);
-  const auto nearest =
-      std::max(std::int64_t{1}, static_cast<std::int64_t>(std::min(x, ranks_) + 0.5));
+  const double upper = std::min(x, ranks_) + 0.5;
+  const auto nearest = std::max(std::int64_t{1}, static_cast<std::int64_t>(upper));
   const auto k = static_cast<double>(nearest);
   if (k - x > always_ && area < integral(k + 0.5) - density(k)) return std::nullopt;
   return static_cast<std::uint64_t>(nearest - 1);

@@ -29,9 +29,17 @@ Dlrm::Dlrm(ModelShape shape)
     : shape_((shape.validate(), std::move(shape))),
       parameters_(1, shape_.parameters()),
       bottom_(shape_.bottom_layers(), Mlp::Last::relu),
-      top_(shape_.top_layers(), Mlp::Last::linear) {}
+      top_(shape_.top_layers(), Mlp::Last::linear) {
+  make_room(1);  // so that views of an empty batch point into memory, not from null
+  make_room(0);
+}
 
 std::span<const MatrixView> Dlrm::pooled(std::size_t batch_size) {
+  make_room(batch_size);
+  return pooled_;
+}
+
+void Dlrm::make_room(std::size_t batch_size) {
   const std::size_t dim = shape_.dim;
   for (Matrix* m : {&features_, &feature_gradients_}) {
     m->reshape(batch_size, (shape_.tables() + 1) * dim);
@@ -61,7 +69,6 @@ std::span<const MatrixView> Dlrm::pooled(std::size_t batch_size) {
   tape_.layers.clear();
   bottom_.append_to(tape_.layers);
   top_.append_to(tape_.layers);
-  return pooled_;
 }
 
 void Dlrm::forward(const Batch& batch) {
@@ -70,44 +77,44 @@ void Dlrm::forward(const Batch& batch) {
         "dense features fit the model");
   check(batch.labels.size() == batch.size, "one label for each example");
   parallel_blocks(batch.size, examples_per_block(batch.size),
-                  [&](std::size_t begin, std::size_t end) {
-                    for (std::size_t i = begin; i < end; ++i) {
-                      std::ranges::copy(batch.dense.row(i), dense_.row(i).begin());
-                    }
-                    bottom_.forward(parameters(), begin, end);
-                    interact(features_.view().rows_from(begin, end - begin), shape_.dim,
-                             interactions_.view().rows_from(begin, end - begin));
-                    top_.forward(parameters(), begin, end);
-                    for (std::size_t i = begin; i < end; ++i) {
-                      losses_[i] = log_loss(logits()[i], batch.labels[i]);
-                      loss_gradients_[i] = log_loss_gradient(logits()[i], batch.labels[i]);
-                    }
-                  });
+                  [&](std::size_t begin, std::size_t end) { forward_block(batch, begin, end); });
 }
 
 const Tape& Dlrm::backward(const Batch& batch, std::span<const float> weight) {
   check(batch.size == features_.rows(), "backward() follows the forward() of its batch");
   check(weight.empty() || weight.size() == batch.size, "one weight for each example");
   parallel_blocks(batch.size, examples_per_block(batch.size),
-                  [&](std::size_t begin, std::size_t end) {
-                    const std::size_t count = end - begin;
-                    weigh(weight, begin, end);
-                    top_.backward(parameters(), begin, end);
-                    interact_backward(features_.view().rows_from(begin, count), shape_.dim,
-                                      interaction_gradients_.view().rows_from(begin, count),
-                                      feature_gradients_.view().rows_from(begin, count));
-                    bottom_.backward(parameters(), begin, end);
-                  });
+                  [&](std::size_t begin, std::size_t end) { backward_block(weight, begin, end); });
   return tape_;
 }
 
-// Starts the examples' gradients at the logits.
-void Dlrm::weigh(std::span<const float> weight, std::size_t begin, std::size_t end) {
+void Dlrm::forward_block(const Batch& batch, std::size_t begin, std::size_t end) {
+  const std::size_t count = end - begin;
+  for (std::size_t i = begin; i < end; ++i) {
+    std::ranges::copy(batch.dense.row(i), dense_.row(i).begin());
+  }
+  bottom_.forward(parameters(), begin, end);
+  interact(features_.view().rows_from(begin, count), shape_.dim,
+           interactions_.view().rows_from(begin, count));
+  top_.forward(parameters(), begin, end);
+  for (std::size_t i = begin; i < end; ++i) {
+    losses_[i] = log_loss(logits()[i], batch.labels[i]);
+    loss_gradients_[i] = log_loss_gradient(logits()[i], batch.labels[i]);
+  }
+}
+
+void Dlrm::backward_block(std::span<const float> weight, std::size_t begin, std::size_t end) {
+  const std::size_t count = end - begin;
   for (std::size_t i = begin; i < end; ++i) {
     const float w = weight.empty() ? 1.0f : weight[i];
-    if (w == 0.0f) erase(i);
-    logit_gradients_.row(i)[0] = w == 0.0f ? 0.0f : w * loss_gradients_[i];
+    if (w == 0.0f) erase(i);  // its loss gradient, too
+    logit_gradients_.row(i)[0] = w * loss_gradients_[i];
   }
+  top_.backward(parameters(), begin, end);
+  interact_backward(features_.view().rows_from(begin, count), shape_.dim,
+                    interaction_gradients_.view().rows_from(begin, count),
+                    feature_gradients_.view().rows_from(begin, count));
+  bottom_.backward(parameters(), begin, end);
 }
 
 // Leaves nothing of an example for a gradient to be computed from.

@@ -44,7 +44,9 @@ class Dlrm final : public Model {
   const Tape& backward(const Batch& batch, std::span<const float> weight) override;
 
  private:
-  void weigh(std::span<const float> weight, std::size_t begin, std::size_t end);
+  void make_room(std::size_t batch_size);
+  void forward_block(const Batch& batch, std::size_t begin, std::size_t end);
+  void backward_block(std::span<const float> weight, std::size_t begin, std::size_t end);
   void erase(std::size_t example);
 
   ModelShape shape_;

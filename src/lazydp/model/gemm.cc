@@ -18,7 +18,7 @@ blasint blas_size(std::size_t n) {
 
 // Our threads call the BLAS; it starts none of its own. The setting is the whole process's.
 void use_no_blas_threads() {
-  [[maybe_unused]] static const bool kOnce = (openblas_set_num_threads(1), true);
+  [[maybe_unused]] static const bool once = (openblas_set_num_threads(1), true);
 }
 
 void fill(MatrixView c, float value) {

@@ -1,12 +1,11 @@
 #include "lazydp/model/pair_dots.h"
 
-#include <algorithm>
-
 // Highway compiles this file once for each instruction set and chooses at run time.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lazydp/model/pair_dots.cc"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
-#include "hwy/highway.h"
+#include <hwy/foreach_target.h>
+// Highway wants its own header after the line above.
+#include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace lazydp::HWY_NAMESPACE {
@@ -15,7 +14,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::CappedTag<float, 8>;  // a short vector of 16 still fills two
 using Vec = hn::Vec<Tag>;
 
-// Where the pairs of vector i > 0 with those before it begin.
+// Where the pairs of vector i with those before it begin; vector 0 has none.
 HWY_INLINE std::size_t first_pair(std::size_t i) {
   return i * (i - 1) / 2;
 }
@@ -23,8 +22,8 @@ HWY_INLINE std::size_t first_pair(std::size_t i) {
 // Stores the sums of the lanes of four vectors.
 HWY_INLINE void store_sums(Vec v0, Vec v1, Vec v2, Vec v3, float* to) {
 #if HWY_TARGET == HWY_SCALAR
-  to[0] = hn::GetLane(v0), to[1] = hn::GetLane(v1), to[2] = hn::GetLane(v2),
-  to[3] = hn::GetLane(v3);
+  to[0] = hn::GetLane(v0), to[1] = hn::GetLane(v1);
+  to[2] = hn::GetLane(v2), to[3] = hn::GetLane(v3);
 #else
   const Tag d;
   const Vec v02 = hn::Add(hn::InterleaveLower(d, v0, v2), hn::InterleaveUpper(d, v0, v2));
@@ -68,17 +67,17 @@ HWY_INLINE void twelve_dots(const float* const (&a)[3], const float* const (&b)[
 
 void pair_dots(const float* vectors, std::size_t count, std::size_t dim, float* dots) {
   // Past the end the last vector stands in; what it gives is not written.
-  const auto vector = [&](std::size_t i) { return vectors + std::min(i, count - 1) * dim; };
+  const auto vector = [&](std::size_t i) { return vectors + HWY_MIN(i, count - 1) * dim; };
   for (std::size_t i = 0; i < count; i += 3) {
-    const std::size_t end = std::min(i + 3, count);
+    const std::size_t end = HWY_MIN(i + 3, count);
     const float* const a[3] = {vector(i), vector(i + 1), vector(i + 2)};
     for (std::size_t j = 0; j + 1 < end; j += 4) {
       const float* const b[4] = {vector(j), vector(j + 1), vector(j + 2), vector(j + 3)};
       float sums[3][4];
       twelve_dots(a, b, dim, sums);
       for (std::size_t r = i; r < end; ++r) {
-        if (j < r)
-          std::copy_n(sums[r - i], std::min<std::size_t>(4, r - j), dots + first_pair(r) + j);
+        float* const row = dots + first_pair(r) + j;
+        for (std::size_t c = 0; c < 4 && j + c < r; ++c) row[c] = sums[r - i][c];
       }
     }
   }
@@ -108,7 +107,7 @@ HWY_INLINE void four_gradients(const float* vectors, std::size_t count, std::siz
                                const float* dot_gradients, std::size_t i, float* out) {
   const Tag d;
   const std::size_t lanes = hn::Lanes(d);
-  const float* const g0 = dot_gradients + first_pair(std::max<std::size_t>(i, 1));
+  const float* const g0 = dot_gradients + first_pair(i);
   const float* const g1 = dot_gradients + first_pair(i + 1);
   const float* const g2 = dot_gradients + first_pair(i + 2);
   const float* const g3 = dot_gradients + first_pair(i + 3);
@@ -153,7 +152,7 @@ void pair_dots_backward(const float* vectors, std::size_t count, std::size_t dim
     return;
   }
   for (std::size_t next = 0; next < count; next += 4) {
-    const std::size_t i = std::min(next, count - 4);  // the last four may overlap those before
+    const std::size_t i = HWY_MIN(next, count - 4);  // the last four may overlap those before
     four_gradients(vectors, count, dim, dot_gradients, i, vector_gradients + i * dim);
   }
 }

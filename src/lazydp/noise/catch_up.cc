@@ -11,108 +11,99 @@
 namespace lazydp {
 namespace {
 
-constexpr std::size_t kRows = 256;  // at a time: 128 KB of rows of 128 floats
+using Visit = std::function<void(const Draw&)>;
+using OwedRows = std::array<Owed, CatchUp::kRowsAtATime>;
 
-class NoisyCatchUp : public CatchUp {
+class Aggregated : public CatchUp {
  public:
-  NoisyCatchUp(Table& table, const NoiseSource& noise) : CatchUp(table), noise_(noise) {}
-
-  void pay(const Debts& debts, std::span<const LateRow> late) override {
-    for (std::size_t i = 0; i < late.size(); i += kRows) {
-      pay_few(debts, late.subspan(i, std::min(kRows, late.size() - i)));
-    }
-  }
-
- protected:
-  virtual void pay_few(const Debts& debts, std::span<const LateRow> late) = 0;
-
-  // late[i] <- shrink * late[i] + std * noise of step t, with (shrink, std) = owed(i).
-  template <class OwedOf>
-  void add(Draws draws, Step t, std::span<const LateRow> late, OwedOf&& owed_of) const {
-    std::array<NoisyRow, kRows> rows;
-    std::size_t count = 0;
-    for (const LateRow& row : late) {
-      const Owed owed = owed_of(row);
-      if (owed.nothing()) continue;
-      rows[count++] = {table_.row(row.id).data(), static_cast<std::uint64_t>(row.id),
-                       static_cast<float>(owed.shrink),
-                       static_cast<float>(std::sqrt(owed.variance))};
-    }
-    noise_.table(table_.id(), table_.rows(), table_.dim(), draws, t)
-        .add(std::span(rows).first(count), table_.dim());
-  }
-
- private:
-  const NoiseSource& noise_;
-};
-
-class Aggregated : public NoisyCatchUp {
- public:
-  using NoisyCatchUp::NoisyCatchUp;
-
- private:
-  void pay_few(const Debts& debts, std::span<const LateRow> late) override {
-    add(Draws::aggregated, debts.through(), late,
-        [&](const LateRow& row) { return debts.since(row.after); });
+  using CatchUp::CatchUp;
+  void for_each_draw(const Debts& debts, std::span<const LateRow> late,
+                     const Visit& visit) const override {
+    OwedRows owed;
+    std::ranges::transform(late, owed.begin(),
+                           [&](const LateRow& row) { return debts.since(row.after); });
+    visit({Draws::aggregated, debts.through(), late, std::span(owed).first(late.size())});
   }
 };
 
-class EachStep : public NoisyCatchUp {
+class EachStep : public CatchUp {
  public:
-  using NoisyCatchUp::NoisyCatchUp;
-
- private:
+  using CatchUp::CatchUp;
   // With the most delayed rows first, those that a step concerns are a prefix that grows.
-  void pay_few(const Debts& debts, std::span<const LateRow> late) override {
-    std::array<LateRow, kRows> order;
+  void for_each_draw(const Debts& debts, std::span<const LateRow> late,
+                     const Visit& visit) const override {
+    std::array<LateRow, kRowsAtATime> order;
     std::ranges::copy(late, order.begin());
     const auto rows = std::span(order).first(late.size());
     std::ranges::sort(rows, {}, &LateRow::after);
+    OwedRows owed;
     std::size_t count = 0;
     for (Step s = rows.front().after + 1; s <= debts.through(); ++s) {
       while (count < rows.size() && rows[count].after < s) ++count;
-      add(Draws::each_step, s, rows.first(count), [&](const LateRow&) { return debts.at(s); });
+      std::ranges::fill(std::span(owed).first(count), debts.at(s));
+      visit({Draws::each_step, s, rows.first(count), std::span(owed).first(count)});
     }
-  }
-};
-
-class ThisStepOnly : public NoisyCatchUp {
- public:
-  using NoisyCatchUp::NoisyCatchUp;
-
- private:
-  // Like the gradient, the noise is yet to be shrunk by this step's decay, and should not be.
-  void pay_few(const Debts& debts, std::span<const LateRow> late) override {
-    const Owed& step = debts.at(debts.through());
-    const Owed due = {1.0, step.variance / (step.shrink * step.shrink)};
-    add(Draws::each_step, debts.through(), late, [&](const LateRow&) { return due; });
   }
 };
 
 class DecayOnly : public CatchUp {
  public:
   using CatchUp::CatchUp;
+  void for_each_draw(const Debts& debts, std::span<const LateRow> late,
+                     const Visit& visit) const override {
+    OwedRows owed;
+    std::ranges::transform(late, owed.begin(), [&](const LateRow& row) {
+      return Owed{debts.since(row.after).shrink, 0.0};
+    });
+    visit({Draws::each_step, debts.through(), late, std::span(owed).first(late.size())});
+  }
+};
 
-  void pay(const Debts& debts, std::span<const LateRow> late) override {
-    for (const LateRow& row : late) {
-      scale(static_cast<float>(debts.since(row.after).shrink), table_.row(row.id));
-    }
+class ThisStepOnly : public CatchUp {
+ public:
+  using CatchUp::CatchUp;
+  // Like the gradient, the noise is yet to be shrunk by this step's decay, and should not be.
+  void for_each_draw(const Debts& debts, std::span<const LateRow> late,
+                     const Visit& visit) const override {
+    const Owed& step = debts.at(debts.through());
+    OwedRows owed;
+    owed.fill({1.0, step.variance / (step.shrink * step.shrink)});
+    visit({Draws::each_step, debts.through(), late, std::span(owed).first(late.size())});
   }
 };
 
 }  // namespace
 
-std::unique_ptr<CatchUp> make_aggregated(Table& table, const NoiseSource& noise) {
-  return std::make_unique<Aggregated>(table, noise);
+void add_draw(Table& table, const NoiseSource& noise, const Draw& draw) {
+  check(draw.rows.size() <= CatchUp::kRowsAtATime, "few rows at a time");
+  std::array<NoisyRow, CatchUp::kRowsAtATime> rows;
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < draw.rows.size(); ++i) {
+    const Owed& owed = draw.owed[i];
+    const auto shrink = static_cast<float>(owed.shrink);
+    const std::span<float> values = table.row(draw.rows[i].id);
+    if (owed.variance > 0.0) {
+      rows[count++] = {values.data(), static_cast<std::uint64_t>(draw.rows[i].id), shrink,
+                       static_cast<float>(std::sqrt(owed.variance))};
+    } else if (owed.shrink != 1.0) {
+      scale(shrink, values);
+    }
+  }
+  noise.table(table.id(), table.rows(), table.dim(), draw.draws, draw.step)
+      .add(std::span(rows).first(count), table.dim());
 }
-std::unique_ptr<CatchUp> make_each_step(Table& table, const NoiseSource& noise) {
-  return std::make_unique<EachStep>(table, noise);
+
+std::unique_ptr<CatchUp> make_aggregated(RowId rows) {
+  return std::make_unique<Aggregated>(rows);
 }
-std::unique_ptr<CatchUp> make_decay_only(Table& table) {
-  return std::make_unique<DecayOnly>(table);
+std::unique_ptr<CatchUp> make_each_step(RowId rows) {
+  return std::make_unique<EachStep>(rows);
 }
-std::unique_ptr<CatchUp> make_this_step_only(Table& table, const NoiseSource& noise) {
-  return std::make_unique<ThisStepOnly>(table, noise);
+std::unique_ptr<CatchUp> make_decay_only(RowId rows) {
+  return std::make_unique<DecayOnly>(rows);
+}
+std::unique_ptr<CatchUp> make_this_step_only(RowId rows) {
+  return std::make_unique<ThisStepOnly>(rows);
 }
 
 }  // namespace lazydp

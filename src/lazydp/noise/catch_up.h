@@ -1,6 +1,7 @@
 #pragma once
-// How a late row receives what it missed: the four ways, one small class each.
+// How a late row receives what it missed: debts become draws, in four ways.
 
+#include <functional>
 #include <memory>
 #include <span>
 
@@ -11,34 +12,46 @@
 
 namespace lazydp {
 
+// rows[i] <- owed[i].shrink * rows[i] + N(0, owed[i].variance), the normals from cell (row, step).
+struct Draw {
+  Draws draws = Draws::each_step;
+  Step step = 0;
+  std::span<const LateRow> rows;
+  std::span<const Owed> owed;
+};
+
 class CatchUp {
  public:
-  explicit CatchUp(Table& table) : table_(table), history_(table.rows()) {}
+  explicit CatchUp(RowId rows) : history_(rows) {}
   virtual ~CatchUp() = default;
 
   History& history() { return history_; }
 
-  // Brings rows that were just claimed for step t = debts.through() up to date.
-  virtual void pay(const Debts& debts, std::span<const LateRow> late) = 0;
+  // The draws that bring rows, claimed for step debts.through(), up to date, one after the other.
+  // At most kRowsAtATime rows.
+  virtual void for_each_draw(const Debts& debts, std::span<const LateRow> late,
+                             const std::function<void(const Draw&)>& visit) const = 0;
 
- protected:
-  Table& table_;
+  static constexpr std::size_t kRowsAtATime = 256;  // 128 KB of rows of 128 floats
 
  private:
   History history_;
 };
 
 // One Gaussian with the variance of all that was missed: aggregated noise sampling.
-std::unique_ptr<CatchUp> make_aggregated(Table& table, const NoiseSource& noise);
+std::unique_ptr<CatchUp> make_aggregated(RowId rows);
 
 // The very noises that eager DP-SGD would have added, one by one and in their order.
-std::unique_ptr<CatchUp> make_each_step(Table& table, const NoiseSource& noise);
+std::unique_ptr<CatchUp> make_each_step(RowId rows);
 
 // Weight decay alone: there is no noise.
-std::unique_ptr<CatchUp> make_decay_only(Table& table);
+std::unique_ptr<CatchUp> make_decay_only(RowId rows);
 
 // The noise of step t alone, for rows that have just received a gradient; what they missed before
 // is never made up for. EANA (Ning et al. 2022); no privacy is claimed for it.
-std::unique_ptr<CatchUp> make_this_step_only(Table& table, const NoiseSource& noise);
+std::unique_ptr<CatchUp> make_this_step_only(RowId rows);
+
+// Adds one draw to the rows of a table.
+void add_draw(Table& table, const NoiseSource& noise, const Draw& draw);
 
 }  // namespace lazydp

@@ -6,6 +6,13 @@
 
 namespace lazydp {
 
+void VarianceClock::reserve(Step steps) {
+  steps_.reserve(std::size_t{steps} + 1);
+  tails_.reserve(std::size_t{steps} + 1);
+  const std::size_t blocks = steps / kBlock + 1;
+  while ((std::size_t{1} << levels_.size()) <= blocks) levels_.emplace_back().reserve(blocks);
+}
+
 Step VarianceClock::open(double step_size, double noise_std, double shrink) {
   const double std = step_size * noise_std;
   step_size_ = step_size;

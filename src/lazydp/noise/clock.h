@@ -30,6 +30,9 @@ inline Owed then(const Owed& first, const Owed& second) {
 // blocks (prefixes and suffixes around every power of two), 32 bytes a step.
 class VarianceClock {
  public:
+  // Makes room for so many steps, so that opening them allocates nothing.
+  void reserve(Step steps);
+
   // Opens the next step and returns its number, from 1. `step_size` is learning rate / expected
   // batch, `noise_std` the standard deviation of the noise on the sum, `shrink` = 1 - learning rate
   // * weight decay, in (0, 1].

@@ -5,7 +5,6 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/noise/sweep.h"
 
 namespace lazydp {
 namespace {
@@ -24,19 +23,22 @@ std::size_t rows_per_task(const Table& table) {
 }  // namespace
 
 TableUpdates::TableUpdates(NoisePolicy policy, std::span<Table> tables, const VarianceClock& clock,
-                           const NoiseSource& noise, bool decays)
-    : tables_(tables), clock_(clock), noise_(noise), every_row_(policy == NoisePolicy::every_row) {
+                           const NoiseSource& noise, bool decays, Kernels kernels)
+    : tables_(tables),
+      clock_(clock),
+      writer_(make_noise_writer(kernels, noise)),
+      every_row_(policy == NoisePolicy::every_row) {
   for (Table& table : tables) {
     Update update;
     switch (policy) {
       case NoisePolicy::every_row: break;
-      case NoisePolicy::lazy_aggregated: update.on_read = make_aggregated(table, noise); break;
-      case NoisePolicy::lazy_each_step: update.on_read = make_each_step(table, noise); break;
+      case NoisePolicy::lazy_aggregated: update.on_read = make_aggregated(table.rows()); break;
+      case NoisePolicy::lazy_each_step: update.on_read = make_each_step(table.rows()); break;
       case NoisePolicy::touched_rows:
-        update.on_gradient = make_this_step_only(table, noise);
+        update.on_gradient = make_this_step_only(table.rows());
         [[fallthrough]];
       case NoisePolicy::none:
-        if (decays) update.on_read = make_decay_only(table);
+        if (decays) update.on_read = make_decay_only(table.rows());
         break;
     }
     updates_.push_back(std::move(update));
@@ -58,13 +60,11 @@ void TableUpdates::apply(Step t, std::span<const TableGradient> gradients, Stage
   with_gradient_.clear();
   for (const TableGradient& gradient : gradients) with_gradient_.push_back(gradient.ids());
   catch_up(&Update::on_gradient, t, with_gradient_, stages);
-  if (every_row_) sweep_all(t);
-  stages.lap(Stage::settle);
+  if (every_row_) sweep_all(t, stages);
 }
 
 void TableUpdates::settle(Step t, std::span<const Ids> ids, StageClock& stages) {
   catch_up(&Update::on_read, t, ids, stages);
-  stages.lap(Stage::settle);
 }
 
 // First all tables find who is late, then all rows catch up, whatever table they are of.
@@ -99,22 +99,25 @@ void TableUpdates::catch_up(std::unique_ptr<CatchUp> Update::*part, Step t,
       task -= here;
     }
     const std::span<const LateRow> rows = late->rows;
-    (updates_[late->table].*part)
-        ->pay(debts, rows.subspan(task * kRows, std::min(kRows, rows.size() - task * kRows)));
+    writer_->settle(tables_[late->table], *(updates_[late->table].*part), debts,
+                    rows.subspan(task * kRows, std::min(kRows, rows.size() - task * kRows)));
   });
+  writer_->lap(stages);
 }
 
-void TableUpdates::sweep_all(Step t) {
+void TableUpdates::sweep_all(Step t, StageClock& stages) {
   if (clock_.at(t).nothing()) return;
+  const Debts debts(clock_, t);
   for (Table& table : tables_) {
     parallel_blocks(static_cast<std::size_t>(table.rows()), rows_per_task(table),
                     [&](std::size_t begin, std::size_t end) {
-                      sweep(table, clock_, noise_, t, static_cast<RowId>(begin),
-                            static_cast<RowId>(end));
+                      writer_->sweep(table, debts, static_cast<RowId>(begin),
+                                     static_cast<RowId>(end));
                     });
     traffic_.read += static_cast<std::uint64_t>(table.rows());
     traffic_.written += static_cast<std::uint64_t>(table.rows());
   }
+  writer_->lap(stages);
 }
 
 void TableUpdates::settle_all(Step t, const std::function<void(std::uint64_t)>& progress) {
@@ -127,7 +130,7 @@ void TableUpdates::settle_all(Step t, const std::function<void(std::uint64_t)>& 
                       std::vector<LateRow> late;
                       claim_late_range(part->history(), t, static_cast<RowId>(begin),
                                        static_cast<RowId>(end), late);
-                      part->pay(debts, late);
+                      writer_->settle(tables_[k], *part, debts, late);
                     });
     if (progress) progress(static_cast<std::uint64_t>(tables_[k].rows()));
   }

@@ -13,6 +13,7 @@
 #include "lazydp/embedding/table.h"
 #include "lazydp/noise/catch_up.h"
 #include "lazydp/noise/clock.h"
+#include "lazydp/noise/noise_writer.h"
 #include "lazydp/noise/policy.h"
 #include "lazydp/random/noise_source.h"
 
@@ -33,7 +34,7 @@ class TableUpdates {
  public:
   // `tables`, `clock` and `noise` outlive this. `decays`: whether weight decay is in use.
   TableUpdates(NoisePolicy policy, std::span<Table> tables, const VarianceClock& clock,
-               const NoiseSource& noise, bool decays);
+               const NoiseSource& noise, bool decays, Kernels kernels = Kernels::fused);
 
   // Takes the open step t: gradients[k] is that of table k, whose rows were settled through t - 1.
   void apply(Step t, std::span<const TableGradient> gradients, StageClock& stages);
@@ -64,11 +65,11 @@ class TableUpdates {
 
   void catch_up(std::unique_ptr<CatchUp> Update::*part, Step t, std::span<const Ids> ids,
                 StageClock& stages);
-  void sweep_all(Step t);
+  void sweep_all(Step t, StageClock& stages);
 
   std::span<Table> tables_;
   const VarianceClock& clock_;
-  const NoiseSource& noise_;
+  std::unique_ptr<NoiseWriter> writer_;
   bool every_row_;
   std::vector<Update> updates_;
   std::vector<Late> late_;

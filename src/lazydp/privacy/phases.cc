@@ -33,10 +33,12 @@ Phases one_node_each(const StepsOf& steps) {
   return result;
 }
 
-// Lattice points of one parameter. The divergences are convex in `coordinate` of it.
+// Lattice points of one parameter: the divergences are convex in `coordinate` of it, and the point
+// a fraction of the way from one end to the other is at `between`, denser where steps cost more.
 class Axis {
  public:
-  Axis(const std::set<double>& values, std::size_t points, double (*coordinate)(double))
+  Axis(const std::set<double>& values, std::size_t points, double (*coordinate)(double),
+       double (*between)(double low, double high, double fraction))
       : coordinate_(coordinate) {
     if (values.size() <= points) {
       points_.assign(values.begin(), values.end());
@@ -47,7 +49,7 @@ class Axis {
     const auto last = static_cast<double>(points - 1);
     points_.push_back(low);
     for (std::size_t i = 1; i + 1 < points; ++i) {
-      points_.push_back(low * std::pow(high / low, static_cast<double>(i) / last));
+      points_.push_back(between(low, high, static_cast<double>(i) / last));
     }
     points_.push_back(high);
   }
@@ -77,9 +79,17 @@ double rate_coordinate(double sampling_rate) {
   return sampling_rate;
 }
 
+double rate_between(double low, double high, double fraction) {
+  return low * std::pow(high / low, fraction);
+}
+
 // 1 - total variation: it keeps its digits where sigma is small.
 double noise_coordinate(double noise_multiplier) {
   return std::erfc(1.0 / (std::sqrt(8.0) * noise_multiplier));
+}
+
+double noise_between(double low, double high, double fraction) {
+  return 1 / ((1 - fraction) / low + fraction / high);
 }
 
 }  // namespace
@@ -101,8 +111,8 @@ Phases merged_phases(const Ledger& ledger) {
   const auto points = [](const std::set<double>& other) {
     return other.size() <= kFewValues ? kPointsAlone : kPointsTogether;
   };
-  const Axis rate_axis(rates, points(noises), rate_coordinate);
-  const Axis noise_axis(noises, points(rates), noise_coordinate);
+  const Axis rate_axis(rates, points(noises), rate_coordinate, rate_between);
+  const Axis noise_axis(noises, points(rates), noise_coordinate, noise_between);
 
   Phases result;
   std::map<std::pair<double, double>, std::size_t> index;

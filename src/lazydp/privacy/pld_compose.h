@@ -9,14 +9,14 @@
 
 namespace lazydp {
 
-// A stretch of multiples of `spacing`.
+// Equally spaced total losses.
 struct Lattice {
-  double spacing;
+  double shift, spacing;
   std::int64_t first;
   std::size_t points;
 
   double loss(std::size_t j) const {
-    return static_cast<double>(first + static_cast<std::int64_t>(j)) * spacing;
+    return shift + static_cast<double>(first + static_cast<std::int64_t>(j)) * spacing;
   }
 };
 
@@ -29,7 +29,7 @@ struct ComposedLoss {
   double error_norm;  // bounds the L2 norm of the rounding error in `mass`
 };
 
-// The atoms of `sum` lie on multiples of the lattice's spacing.
+// The atoms of `sum` lie on multiples of the lattice's spacing; its shift is the lattice's.
 ComposedLoss compose(const LossSum& sum, double tilt, const Lattice& lattice);
 
 }  // namespace lazydp

@@ -12,14 +12,18 @@ constexpr double kErrorPerStep = 1e-14;  // relative, of an atom's mass and of a
 Lattice lattice_over(const LossSum& sum, const Window& window) {
   const std::size_t points = lattice_size(sum, window);
   const double spacing = (window.high - window.low) / static_cast<double>(points);
-  return {spacing, static_cast<std::int64_t>(std::floor(window.low / spacing)), points};
+  const double first = std::floor((window.low - sum.shift) / spacing);
+  return {sum.shift, spacing, static_cast<std::int64_t>(first), points};
 }
 
-// L2 norm of f(u) = exp(-tilt u) (1 - exp(-u)) <= exp(-tilt u) min(1, u) over the lattice, u > 0.
+// L2 norm of f(u) = exp(-tilt u) (1 - exp(-u)) <= exp(-tilt u) min(1, u) over the lattice, u > 0:
+// the largest value and the integral of the square.
 double norm_of_weights(double tilt, const Lattice& lattice) {
-  const double integral = tilt > 0 ? std::min(1 / (2 * tilt), 1 / (4 * tilt * tilt * tilt))
-                                   : std::numeric_limits<double>::infinity();
-  return std::sqrt(std::min(static_cast<double>(lattice.points), 1 + integral / lattice.spacing));
+  const double width = lattice.spacing * static_cast<double>(lattice.points);
+  const double largest = std::min({1.0, width, 1 / (1 + tilt)});
+  const double integral =
+      std::min({width * largest * largest, 1 / (2 * tilt), 1 / (4 * tilt * tilt * tilt)});
+  return std::sqrt(largest * largest + integral / lattice.spacing);
 }
 
 }  // namespace

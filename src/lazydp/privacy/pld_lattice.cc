@@ -32,8 +32,10 @@ LossAtoms split_up(const LossAtoms& atoms, double spacing) {
 
 // Merges neighbouring atoms, the last of a group in part, so that the merged loss is a lattice
 // point: a post-processing, so what it gives is dominated. What is left over waits, at `loss` with
-// mass exp(log_mass), until atoms above the next lattice point lift it there.
+// mass exp(log_mass), until atoms above the next lattice point lift it there. Where these are few
+// and far, it goes down to the point below instead: a smaller loss is dominated as well.
 LossAtoms merge_down(const LossAtoms& atoms, double spacing) {
+  constexpr double kPatience = 8;
   LossAtoms lattice;
   double loss = atoms.loss[0];
   double log_mass = atoms.log_mass[0];
@@ -49,6 +51,10 @@ LossAtoms merge_down(const LossAtoms& atoms, double spacing) {
       put(lattice, target, scale + std::log(waiting + used * fresh));
       loss = atoms.loss[i];
       log_mass = atoms.log_mass[i] + std::log1p(-used);
+    } else if (atoms.loss[i] > target + kPatience * spacing) {
+      put(lattice, std::floor(loss / spacing) * spacing, log_mass);
+      loss = atoms.loss[i];
+      log_mass = atoms.log_mass[i];
     } else {
       const double rise = atoms.loss[i] - loss;
       loss -= std::log((waiting + fresh * std::exp(-rise)) / (waiting + fresh));

@@ -14,7 +14,7 @@ enum class Direction { remove, add };
 // up: dominates the mechanism, so epsilon is an upper bound. down: the mechanism dominates it.
 enum class Bound { up, down };
 
-// P gives mass exp(log_mass[i]) to outputs whose loss is loss[i], in order of loss for Bound::down.
+// P gives mass exp(log_mass[i]) to outputs whose loss is loss[i], in order of loss.
 // What is missing to 1 was cut off in the far tails.
 struct LossAtoms {
   std::vector<double> loss;

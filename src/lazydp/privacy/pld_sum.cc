@@ -35,6 +35,14 @@ std::vector<Cumulant> node_cumulants(const LossSum& sum, double tilt) {
   return nodes;
 }
 
+// The atoms are in order of loss.
+double median(const LossAtoms& atoms) {
+  double mass = 0;
+  std::size_t i = 0;
+  while (i + 1 < atoms.loss.size() && (mass += std::exp(atoms.log_mass[i])) < 0.5) ++i;
+  return atoms.loss[i];
+}
+
 }  // namespace
 
 double LossSum::steps() const {
@@ -43,9 +51,14 @@ double LossSum::steps() const {
   return total;
 }
 
+bool LossSum::mixes_nodes() const {
+  return std::any_of(phases.begin(), phases.end(),
+                     [](const Phase& phase) { return phase.shares.size() > 1; });
+}
+
 Cumulant LossSum::cumulant(double tilt) const {
   const std::vector<Cumulant> of_node = node_cumulants(*this, tilt);
-  Cumulant total{0, 0, 0};
+  Cumulant total{tilt * shift, shift, 0};
   std::vector<Share> shares;
   for (const Phase& phase : phases) {
     shares = phase.shares;
@@ -67,7 +80,7 @@ std::vector<Phase> LossSum::tilted_phases(double tilt) const {
 }
 
 LossSum LossSum::on_lattice(Bound bound, double spacing) const {
-  LossSum lattice{{}, phases};
+  LossSum lattice{{}, phases, shift};
   for (const LossAtoms& atoms : nodes) {
     lattice.nodes.push_back(lazydp::on_lattice(atoms, bound, spacing));
   }
@@ -75,9 +88,22 @@ LossSum LossSum::on_lattice(Bound bound, double spacing) const {
 }
 
 LossSum loss_sum(const Phases& phases, Direction direction, Bound bound, double reach) {
-  LossSum sum{{}, phases.phases};
+  LossSum sum{{}, phases.phases, 0};
+  std::vector<double> centres;
   for (const Node& node : phases.nodes) {
     sum.nodes.push_back(loss_atoms(node, direction, bound, reach));
+    centres.push_back(median(sum.nodes.back()));
+  }
+  // Nodes that are mixed need a common centre.
+  if (sum.mixes_nodes()) {
+    std::nth_element(centres.begin(), centres.begin() + centres.size() / 2, centres.end());
+    std::fill(centres.begin(), centres.end(), double{centres[centres.size() / 2]});
+  }
+  for (std::size_t i = 0; i < centres.size(); ++i) {
+    for (double& loss : sum.nodes[i].loss) loss -= centres[i];
+  }
+  for (const Phase& phase : phases.phases) {
+    sum.shift += static_cast<double>(phase.steps) * centres[phase.shares.front().node];
   }
   return sum;
 }

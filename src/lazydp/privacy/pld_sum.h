@@ -8,11 +8,15 @@
 
 namespace lazydp {
 
+// Total loss = shift + the sum of the steps' atoms. The atoms are centred, so that on a lattice the
+// many steps that reveal next to nothing sit on a point and need no rounding.
 struct LossSum {
   std::vector<LossAtoms> nodes;
   std::vector<Phase> phases;
+  double shift;
 
   double steps() const;
+  bool mixes_nodes() const;
   Cumulant cumulant(double tilt) const;
 
   // For each phase its shares after tilting: those of the tilted mixture of tilted nodes.

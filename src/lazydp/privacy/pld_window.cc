@@ -7,8 +7,10 @@ namespace lazydp {
 namespace {
 
 constexpr double kOutside = 1e-11;       // tilted mass that may fall outside a window, on each side
+constexpr double kMargin = 0.01;         // added to a window on each side, of its width
 constexpr double kLatticeEffect = 1e-5;  // of epsilon, aimed at
-constexpr std::size_t kFewestPoints = std::size_t{1} << 12;
+constexpr double kLatticeEffectMixed = 1e-4;  // the same where mixing nodes costs more already
+constexpr std::size_t kFewestPoints = std::size_t{1} << 15;
 constexpr std::size_t kMostPoints = std::size_t{1} << 20;
 constexpr std::size_t kMostPointsOfAllNodes = std::size_t{1} << 24;  // 128 MB of spectra
 
@@ -33,13 +35,16 @@ double turning_tilt(double guess, const Predicate& too_small) {
   return high;
 }
 
-// min over t > 0 of objective(t), which falls and then rises; any t is a valid answer.
+// About the least objective(t) over t > 0; it falls and then rises. Any t gives a valid bound.
 template <typename Objective>
 double least(double guess, const Objective& objective) {
   constexpr double kFactor = 1.4;
+  constexpr int kTries = 24;
   double best = objective(guess);
   for (const double factor : {kFactor, 1 / kFactor}) {
-    for (double t = guess * factor;; t *= factor) {
+    double t = guess;
+    for (int i = 0; i < kTries; ++i) {
+      t *= factor;
       const double value = objective(t);
       if (!(value < best)) break;
       best = value;
@@ -59,9 +64,21 @@ double edge(const LossSum& sum, double tilt, const Cumulant& at, double sign) {
          });
 }
 
+// With u = loss - epsilon, delta is the mean of 1 - exp(-u) over u > 0. It is at most
+// exp(K - tilt epsilon) times the largest exp(-tilt u) (1 - exp(-u)); the best epsilon for a tilt
+// is K' - log(1 + 1/tilt), where the bound is exp(K - tilt K') / (1 + tilt).
+double likely_epsilon(const Cumulant& at, double tilt) {
+  return at.mean - std::log1p(1 / tilt);
+}
+
 Window window_at(const LossSum& sum, double tilt) {
   const Cumulant at = sum.cumulant(tilt);
-  return {tilt, edge(sum, tilt, at, -1), edge(sum, tilt, at, +1)};
+  const double low = edge(sum, tilt, at, -1);
+  const double high = edge(sum, tilt, at, +1);
+  // Epsilon itself belongs inside, though no loss may come near it.
+  const double wanted = std::max(0.0, likely_epsilon(at, tilt) - std::log1p(1 / tilt));
+  const double margin = kMargin * (high - low);
+  return {tilt, std::min(low, wanted) - margin, high + margin};
 }
 
 // The variance that moving a loss to its lattice neighbours adds.
@@ -79,20 +96,18 @@ double added_variance(const LossAtoms& atoms, double tilt, double spacing) {
 }  // namespace
 
 Window window_for_delta(const LossSum& sum, double delta) {
-  // Chernoff's bound on delta is exp(K - tilt K') at epsilon = K'.
   const double guess = std::sqrt(-2 * std::log(delta) / sum.cumulant(0).variance);
   return window_at(sum, turning_tilt(guess, [&](double tilt) {
                      const Cumulant at = sum.cumulant(tilt);
-                     return at.value - tilt * at.mean > std::log(delta);
+                     return at.value - tilt * at.mean - std::log1p(tilt) > std::log(delta);
                    }));
 }
 
 Window window_for_epsilon(const LossSum& sum, double epsilon) {
-  const Cumulant plain = sum.cumulant(0);
-  if (plain.mean >= epsilon) return window_at(sum, 0);
-  const double guess = (epsilon - plain.mean) / plain.variance;
-  return window_at(
-      sum, turning_tilt(guess, [&](double tilt) { return sum.cumulant(tilt).mean < epsilon; }));
+  const double guess = 1 / std::sqrt(sum.cumulant(0).variance);
+  return window_at(sum, turning_tilt(guess, [&](double tilt) {
+                     return likely_epsilon(sum.cumulant(tilt), tilt) < epsilon;
+                   }));
 }
 
 double log_tail(const LossSum& sum, double tilt, double edge, Side side) {
@@ -113,8 +128,9 @@ std::size_t lattice_size(const LossSum& sum, const Window& window) {
   }
   // Splitting keeps P's and Q's mass, so it adds tilt (tilt + 1) / 2 of the added variance to the
   // cumulant, and hence (tilt + 1) / 2 of it to epsilon.
-  const double allowed =
-      kLatticeEffect * (std::abs(at.mean) + std::sqrt(at.variance)) * 2 / (1 + window.tilt);
+  const double effect = sum.mixes_nodes() ? kLatticeEffectMixed : kLatticeEffect;
+  const double scale = std::abs(likely_epsilon(at, window.tilt)) + 0.02 * std::sqrt(at.variance);
+  const double allowed = effect * scale * 2 / (1 + window.tilt);
   std::size_t points = kFewestPoints;
   while (points < kMostPoints && points * sum.nodes.size() < kMostPointsOfAllNodes) {
     const double spacing = (window.high - window.low) / static_cast<double>(points);

@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include "lazydp/base/types.h"
+#include "lazydp/noise/noise_writer.h"
 #include "lazydp/privacy/mechanism.h"
 #include "lazydp/train/recipe.h"
 #include "lazydp/train/schedule.h"
@@ -29,6 +30,7 @@ struct Plan {
 // What may change speed and memory, but neither the claim nor (to rounding) the model.
 struct Performance {
   bool settle_ahead = false;  // settle the next batch's rows after an update, not when it is read
+  Kernels kernels = Kernels::fused;                      // split: for timing the paper's stages
   std::size_t materialize_bytes = std::size_t{2} << 30;  // that DP-SGD(B) may hold at a time
 };
 

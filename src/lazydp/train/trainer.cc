@@ -21,8 +21,11 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
       noise_(seed),
       queue_(dataset, sampler, performance.settle_ahead ? LookAhead::on : LookAhead::off),
       method_(make_gradient_method(plan.recipe.clip, pooling, performance.materialize_bytes)),
-      updates_(plan.recipe.noise, tables, table_clock_, noise_, plan.weight_decay > 0.0) {
+      updates_(plan.recipe.noise, tables, table_clock_, noise_, plan.weight_decay > 0.0,
+               performance.kernels) {
   plan_.validate();
+  table_clock_.reserve(plan.steps);
+  dense_clock_.reserve(plan.steps);
 }
 
 const StepReport& Trainer::step() {
@@ -61,6 +64,10 @@ Step Trainer::open_step() {
   dense_clock_.open(plan_.dense_rate * rate / plan_.mechanism.expected_batch, noise_std, 1.0);
   return table_clock_.open(table_rate / plan_.mechanism.expected_batch, noise_std,
                            1.0 - table_rate * plan_.weight_decay);
+}
+
+void Trainer::let_pass(Step steps) {
+  for (Step i = 0; i < steps; ++i) open_step();
 }
 
 // No one reads a row that is behind.

@@ -39,6 +39,9 @@ class Trainer {
   Trainer(const Plan& plan, const Performance& performance, const Seed& seed, Model& model,
           Pooling pooling, std::span<Table> tables, const Dataset& dataset, const Sampler& sampler);
 
+  Trainer(const Trainer&) = delete;  // its parts refer to each other
+  Trainer& operator=(const Trainer&) = delete;
+
   // Takes the next step.
   const StepReport& step();
 
@@ -47,6 +50,10 @@ class Trainer {
 
   // Only after this may the tables leave the trainer.
   void settle_all(const std::function<void(std::uint64_t rows)>& progress = {});
+
+  // Lets steps pass in which no batch is drawn and nobody is late but the tables: for benchmarks of
+  // rows that have waited long. Dense layers miss the noise of these steps: no model comes of it.
+  void let_pass(Step steps);
 
   Step now() const { return table_clock_.now(); }
   const Plan& plan() const { return plan_; }

@@ -1,0 +1,49 @@
+# The two commands are `make demo` and `make test`. A target says what happens, scripts/ says how,
+# CMakePresets.json says with which flags.
+
+.PHONY: help build demo test test-all test-planted asan tsan lint format clean
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
+
+build: ## build the program: build/lazydp
+	@scripts/install.sh build
+	@scripts/build.sh release
+
+demo: build ## build, then train LazyDP on the synthetic click task and report
+	@build/lazydp demo
+
+test: ## build and run every test that is not labelled slow
+	@scripts/install.sh test
+	@scripts/build.sh dev
+	@scripts/test.sh dev
+
+test-all: ## build and run every test, the slow ones too
+	@scripts/install.sh test
+	@scripts/build.sh dev
+	@scripts/test.sh all
+
+test-planted: ## plant errors in a copy of src/ one at a time; each must turn its test red (SLIP=name: only that)
+	@scripts/install.sh test
+	@tests/planted/run.sh $(SLIP)
+
+asan: ## run the tests under the address and undefined-behaviour sanitizers
+	@scripts/install.sh test
+	@scripts/build.sh asan
+	@scripts/test.sh asan
+
+tsan: ## run the tests under the thread sanitizer
+	@scripts/install.sh test
+	@scripts/build.sh tsan
+	@scripts/test.sh tsan
+
+lint: ## clang-tidy, clang-format, include direction and source rules (FILES='a.cc b.cc': tidy only those)
+	@scripts/install.sh lint
+	@scripts/lint.sh $(FILES)
+
+format: ## rewrite the sources in the project's format
+	@scripts/install.sh lint
+	@scripts/format.sh
+
+clean: ## remove everything that was built
+	rm -rf build

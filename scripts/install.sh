@@ -1,0 +1,77 @@
+#!/usr/bin/env bash
+# Installs the Debian packages that a group of targets needs and that are missing: build, test or
+# lint. Touches neither network nor package manager when nothing is missing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/tools.sh
+
+missing=()
+
+# need PACKAGE [TEST…]: the package is missing if the test fails; without a test, if dpkg says so.
+need() {
+  local package=$1
+  shift
+  if (($# == 0)); then set -- installed "$package"; fi
+  "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+installed() { [[ $(dpkg-query --show --showformat='${db:Status-Status}' "$1") == installed ]]; }
+
+need_build() {
+  need g++ command -v "${CXX:-g++}"
+  need cmake find_cmake
+  need ninja-build find_ninja
+  need pkg-config command -v pkg-config
+  for package in libhwy-dev libopenblas-dev libopenblas-pthread-dev libkissfft-dev libcli11-dev \
+    libtomlplusplus-dev nlohmann-json3-dev; do
+    need "$package"
+  done
+}
+need_test() {
+  need_build
+  need libgtest-dev
+  need clang-format-14 command -v "$clang_format"
+}
+need_lint() {
+  need_test
+  need clang-tidy-14 command -v "$clang_tidy"
+  need libomp-14-dev # clang's own omp.h
+}
+
+case ${1:-} in
+  build | test | lint) ;;
+  *)
+    echo "usage: scripts/install.sh build|test|lint" >&2
+    exit 2
+    ;;
+esac
+if ! command -v dpkg-query >/dev/null; then
+  echo "not a Debian system: installing nothing; CMake will say what it can't find" >&2
+  exit 0
+fi
+"need_$1"
+if ((${#missing[@]} == 0)); then exit 0; fi
+
+by_hand="apt-get install --no-install-recommends ${missing[*]}"
+as_root=(env)
+if ((EUID != 0)); then
+  if ! command -v sudo >/dev/null; then
+    echo "packages are missing and there is no sudo here; run as root: $by_hand" >&2
+    exit 1
+  fi
+  as_root=(sudo env)
+fi
+apt_get() {
+  "${as_root[@]}" DEBIAN_FRONTEND=noninteractive apt-get -q -y \
+    -o DPkg::Lock::Timeout=300 -o Acquire::Retries=3 "$@" >>build/install.log 2>&1
+}
+
+echo "installing ${missing[*]} (log: build/install.log)"
+mkdir -p build
+: >build/install.log
+# A mirror that is half down may still have our packages, so only the install decides.
+apt_get update || true
+if ! apt_get install --no-install-recommends "${missing[@]}"; then
+  tail -n 20 build/install.log >&2
+  echo "could not install (end of build/install.log above); by hand, as root: $by_hand" >&2
+  exit 1
+fi

@@ -1,0 +1,71 @@
+#include "lazydp/apps/bench_options.h"
+
+#include <algorithm>
+
+#include "lazydp/apps/defaults.h"
+#include "lazydp/apps/memory_needs.h"
+#include "lazydp/apps/run_options.h"
+#include "lazydp/apps/values.h"
+#include "lazydp/base/system_memory.h"
+
+namespace lazydp::apps {
+namespace {
+
+constexpr double kTinyRate = 1e-6;
+constexpr Step kMaxRounds = 100'000;
+
+// Those whose step is one backward pass, unless somebody names others.
+std::vector<Recipe> choose_contenders(const Given& given) {
+  std::vector<Recipe> contenders;
+  if (!given.algorithms) {
+    std::ranges::copy_if(kRecipes, std::back_inserter(contenders), [](const Recipe& recipe) {
+      return recipe.clip == ClipMethod::none || recipe.clip == ClipMethod::ghost;
+    });
+    return contenders;
+  }
+  for (const std::string& name : parts_of(*given.algorithms, ",")) {
+    if (std::ranges::find(contenders, name, &Recipe::name) != contenders.end()) {
+      refuse("algorithms", *given.algorithms, "a list in which no name occurs twice");
+    }
+    contenders.push_back(recipe(name));
+  }
+  return contenders;
+}
+
+}  // namespace
+
+Plan BenchOptions::plan(const Recipe& recipe) const {
+  const Defaults paper = defaults_for(AccessLaw{}, recipe);
+  const auto expected = static_cast<double>(batch);
+  Plan plan;
+  plan.recipe = recipe;
+  plan.mechanism = {.sampling_rate = expected / static_cast<double>(task.examples()),
+                    .clip_norm = paper.clip_norm,
+                    .noise_multiplier = paper.noise_multiplier,
+                    .expected_batch = expected};
+  plan.steps = rounds + kWarmupRounds;
+  plan.table_rate = kTinyRate;
+  plan.dense_rate = kTinyRate;
+  return plan;
+}
+
+BenchOptions choose_bench(const Given& given) {
+  BenchOptions bench;
+  bench.contenders = choose_contenders(given);
+  bench.model = choose_model(given);
+  Given timed = given;
+  if (!timed.synthetic) timed.synthetic = "uniform";
+  bench.task = choose_task(timed, bench.model);
+  bench.performance = choose_performance(given);
+  bench.batch = given.batch ? whole_number("batch", *given.batch, 1, bench.task.examples())
+                            : defaults_for(AccessLaw{}, kRecipes.back()).batch;
+  bench.rounds =
+      static_cast<Step>(whole_number("rounds", given.rounds.value_or("31"), 1, kMaxRounds));
+  bench.seed = choose_seed(given);
+  require_memory(memory_needs(bench.model.shape, bench.contenders, 0.0, bench.performance,
+                              bench.batch, bench.rounds, bench.task.bytes()),
+                 available_memory());
+  return bench;
+}
+
+}  // namespace lazydp::apps

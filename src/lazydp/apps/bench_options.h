@@ -1,0 +1,33 @@
+#pragma once
+// What `bench steps` was asked to measure, decided.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lazydp/apps/flags.h"
+#include "lazydp/apps/model_options.h"
+#include "lazydp/apps/task.h"
+#include "lazydp/train/plan.h"
+
+namespace lazydp::apps {
+
+struct BenchOptions {
+  std::vector<Recipe> contenders;
+  ModelChoice model;
+  TaskChoice task;
+  Performance performance;
+  std::uint64_t batch = 0;
+  Step rounds = 0;
+  std::optional<std::uint64_t> seed;
+
+  // Of one contender. The learning rate is so small that weights stay what they were.
+  Plan plan(const Recipe& recipe) const;
+};
+
+inline constexpr Step kWarmupRounds = 3;
+
+// Throws UserError for what cannot be measured, or does not fit into memory.
+BenchOptions choose_bench(const Given& given);
+
+}  // namespace lazydp::apps

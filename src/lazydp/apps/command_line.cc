@@ -1,0 +1,111 @@
+#include "lazydp/apps/command_line.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <sstream>
+#include <vector>
+
+#include "lazydp/apps/config_file.h"
+#include "lazydp/apps/nearest.h"
+#include "lazydp/base/error.h"
+
+namespace lazydp::apps {
+namespace {
+
+[[noreturn]] void refuse(const std::string& complaint, std::string_view typed,
+                         std::span<const std::string_view> names, const std::string& help) {
+  const std::string_view meant = nearest(typed, names);
+  throw UserError(complaint +
+                  (meant.empty() ? "; see " + help : "; did you mean " + std::string(meant) + "?"));
+}
+
+std::vector<std::string> split(std::string_view words) {
+  std::istringstream in{std::string(words)};
+  std::vector<std::string> parts;
+  for (std::string word; in >> word;) parts.push_back(word);
+  return parts;
+}
+
+// The verb whose name the words begin with; `words` is left with the rest.
+const Verb& take_verb(std::span<const Verb> verbs, std::span<const std::string>& words) {
+  std::vector<std::string_view> known;
+  for (const Verb& verb : verbs) {
+    const std::vector<std::string> name = split(verb.name);
+    if (name.size() <= words.size() && std::ranges::equal(name, words.first(name.size()))) {
+      words = words.subspan(name.size());
+      return verb;
+    }
+    if (name.size() > 1 && name[0] == words[0]) {
+      throw UserError("'" + words[0] + "' needs to know what; say lazydp " +
+                      std::string(verb.name));
+    }
+    known.push_back(verb.name);
+  }
+  refuse("unknown verb '" + words[0] + "'", words[0], known, "lazydp --help");
+}
+
+std::vector<std::string_view> names_of(std::span<const Flag> flags) {
+  std::vector<std::string_view> names;
+  for (const Flag& flag : flags) names.push_back(flag.name);
+  return names;
+}
+
+void declare(CLI::App& app, const Flag& flag, Given& given) {
+  const std::string name(flag.name);
+  const std::string help(flag.help);
+  Text& value = given.*flag.value;
+  CLI::Option* option = flag.hint.empty()
+                            ? app.add_flag_callback(
+                                  name, [&value] { value = "true"; }, help)
+                            : app.add_option_function<std::string>(
+                                  name, [&value](const std::string& text) { value = text; }, help);
+  option->group(std::string(flag.group));
+  if (!flag.hint.empty()) option->type_name(std::string(flag.hint));
+}
+
+}  // namespace
+
+Command parse_command(std::span<const Verb> verbs, std::span<const std::string> words) {
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    return {.text = overview(verbs)};
+  }
+  if (words[0] == "--version") return {.text = "lazydp " LAZYDP_VERSION "\n"};
+
+  const Verb& verb = take_verb(verbs, words);
+  Command command{.verb = &verb};
+  std::vector<Flag> flags;
+  std::ranges::copy_if(all_flags(), std::back_inserter(flags),
+                       [&](const Flag& flag) { return (flag.verbs & verb.takes) != 0; });
+
+  CLI::App app(std::string(verb.summary), "lazydp " + std::string(verb.name));
+  app.footer("Example:\n  " + std::string(verb.example) + "\n");
+  app.allow_extras();
+  for (const Flag& flag : flags) declare(app, flag, command.given);
+  try {
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes them reversed
+  } catch (const CLI::CallForHelp&) {
+    return {.text = app.help()};
+  } catch (const CLI::ParseError& error) {
+    throw UserError(error.what());
+  }
+  if (!app.remaining().empty()) {
+    const std::string& unknown = app.remaining().front();
+    refuse("unknown flag '" + unknown + "' for lazydp " + std::string(verb.name), unknown,
+           names_of(flags), "lazydp " + std::string(verb.name) + " --help");
+  }
+  if (command.given.config) read_config_file(*command.given.config, flags, command.given);
+  return command;
+}
+
+std::string overview(std::span<const Verb> verbs) {
+  std::ostringstream out;
+  out << "lazydp: differentially private training of recommendation models\n\n";
+  for (const Verb& verb : verbs) {
+    out << "  lazydp " << verb.name << std::string(14 - verb.name.size(), ' ') << verb.summary
+        << "\n      " << verb.example << "\n";
+  }
+  out << "\n  lazydp VERB --help says what its flags are; lazydp --version which program this is\n";
+  return out.str();
+}
+
+}  // namespace lazydp::apps

@@ -1,0 +1,35 @@
+#pragma once
+// From the words of a command line, and the config file they may name, to a verb and its flags.
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lazydp/apps/flags.h"
+
+namespace lazydp::apps {
+
+struct Verb {
+  std::string_view name;  // may be two words
+  std::uint8_t takes;     // of Takes: which flags
+  std::string_view summary;
+  std::string_view example;
+  void (*run)(const Given& given);
+};
+
+// What to do: run `verb`, or, if that is null, show `text`.
+struct Command {
+  const Verb* verb = nullptr;
+  Given given = {};
+  std::string text = {};
+};
+
+// `words` are those after the program's name, at least one. Throws UserError for what nobody
+// knows, with the nearest thing that is known.
+Command parse_command(std::span<const Verb> verbs, std::span<const std::string> words);
+
+// The screen that lists the verbs.
+std::string overview(std::span<const Verb> verbs);
+
+}  // namespace lazydp::apps

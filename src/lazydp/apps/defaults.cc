@@ -1,0 +1,54 @@
+#include "lazydp/apps/defaults.h"
+
+#include <limits>
+
+namespace lazydp::apps {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+constexpr Defaults kClickPrivate = {.batch = 4096,
+                                    .epochs = 10,
+                                    .table_rate = 100,
+                                    .dense_rate = 2,
+                                    .warmup = 0.1,
+                                    .shape = Schedule::Shape::polynomial,
+                                    .clip_norm = 0.3,
+                                    .noise_multiplier = 0.7};
+constexpr Defaults kClickPlain = {
+    .batch = 256, .epochs = 4, .table_rate = 1, .dense_rate = 0.1, .clip_norm = kInfinity};
+constexpr Defaults kLargePrivate = {.batch = 8192,
+                                    .epochs = 10,
+                                    .table_rate = 100,
+                                    .dense_rate = 2,
+                                    .warmup = 0.1,
+                                    .shape = Schedule::Shape::polynomial,
+                                    .clip_norm = 0.3,
+                                    .noise_multiplier = 0.6};
+constexpr Defaults kLargePlain = {
+    .batch = 512, .epochs = 4, .table_rate = 1.5, .dense_rate = 0.1, .clip_norm = kInfinity};
+// The paper's values for its experiments on speed.
+constexpr Defaults kTimingPrivate = {.batch = 2048,
+                                     .steps = 20,
+                                     .table_rate = 0.01,
+                                     .dense_rate = 0.01,
+                                     .clip_norm = 0.4,
+                                     .noise_multiplier = 1.0,
+                                     .delta = 1e-5};
+constexpr Defaults kTimingPlain = {.batch = 2048,
+                                   .steps = 20,
+                                   .table_rate = 0.01,
+                                   .dense_rate = 0.01,
+                                   .clip_norm = kInfinity,
+                                   .delta = 1e-5};
+
+}  // namespace
+
+Defaults defaults_for(const Synthetic& data, const Recipe& recipe) {
+  const auto* size = std::get_if<ClickSize>(&data);
+  if (size == nullptr) return recipe.clips() ? kTimingPrivate : kTimingPlain;
+  if (*size == ClickSize::small) return recipe.clips() ? kClickPrivate : kClickPlain;
+  return recipe.clips() ? kLargePrivate : kLargePlain;
+}
+
+}  // namespace lazydp::apps

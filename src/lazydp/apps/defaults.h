@@ -1,0 +1,29 @@
+#pragma once
+// Hyper-parameters that do well on each data set, for whoever names none.
+
+#include <cstdint>
+
+#include "lazydp/base/types.h"
+#include "lazydp/data/synthetic.h"
+#include "lazydp/train/recipe.h"
+#include "lazydp/train/schedule.h"
+
+namespace lazydp::apps {
+
+struct Defaults {
+  std::uint64_t batch = 0;
+  double epochs = 0.0;  // 0: `steps` says how long
+  Step steps = 0;
+  double table_rate = 0.0;
+  double dense_rate = 0.0;
+  double warmup = 0.0;  // the share of the steps over which learning rates rise to these
+  Schedule::Shape shape = Schedule::Shape::constant;
+  double clip_norm = 0.0;
+  double noise_multiplier = 0.0;
+  double delta = 1e-6;
+};
+
+// Clipped gradients are bounded, so what clips takes larger batches and larger rates.
+Defaults defaults_for(const Synthetic& data, const Recipe& recipe);
+
+}  // namespace lazydp::apps

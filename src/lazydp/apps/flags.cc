@@ -1,0 +1,90 @@
+#include "lazydp/apps/flags.h"
+
+#include <array>
+
+namespace lazydp::apps {
+namespace {
+
+constexpr std::uint8_t kTrain = train_flags;
+constexpr std::uint8_t kBench = bench_flags;
+constexpr std::uint8_t kRuns = train_flags | bench_flags;
+constexpr std::uint8_t kAll = train_flags | bench_flags | demo_flags;
+
+constexpr std::string_view kModel = "Model";
+constexpr std::string_view kData = "Data";
+constexpr std::string_view kTraining = "Training";
+constexpr std::string_view kPrivacy = "Privacy";
+constexpr std::string_view kRun = "Run";
+
+using G = Given;
+constexpr std::array kFlags = {
+    Flag{"--algorithm", &G::algorithm, kTrain, "NAME", kTraining,
+         "one of `lazydp algorithms`; lazydp"},
+    Flag{"--algorithms", &G::algorithms, kBench, "A,B,...", kTraining,
+         "the contenders; those of one backward pass"},
+
+    Flag{"--model", &G::model, kRuns, "NAME", kModel,
+         "small, mlperf, rmc1, rmc2, rmc3, basic or kaggle; small"},
+    Flag{"--scale", &G::scale, kRuns, "S", kModel, "rows of each table = ceil(S x rows); 1"},
+    Flag{"--rows", &G::rows, kRuns, "LIST", kModel,
+         "rows of each table instead: 1000,2000 or 26x10000"},
+    Flag{"--dim", &G::dim, kRuns, "N", kModel, "width of a row instead"},
+    Flag{"--bottom", &G::bottom, kRuns, "WIDTHS", kModel,
+         "bottom MLP instead, dense features first, dim last: 13-64-16"},
+    Flag{"--top", &G::top, kRuns, "WIDTHS", kModel, "top MLP instead, 1 last: 64-1"},
+    Flag{"--pooling", &G::pooling, kRuns, "N", kModel, "look-ups in a bag instead"},
+    Flag{"--pooling-mode", &G::pooling_mode, kRuns, "sum|mean", kModel,
+         "how a bag becomes a vector; sum"},
+
+    Flag{"--synthetic", &G::synthetic, kRuns, "DATA", kData,
+         "click, click:large, uniform, zipf:S or skew:36|10|0.6; click for small, else uniform"},
+    Flag{"--sampling", &G::sampling, kTrain, "poisson|shuffled", kData,
+         "how batches are drawn; shuffled claims no epsilon; poisson"},
+    Flag{"--sampling-rate", &G::sampling_rate, kTrain, "Q", kData,
+         "probability that an example joins a step; instead of --batch"},
+    Flag{"--batch", &G::batch, kRuns, "N", kData, "expected examples in a step"},
+    Flag{"--steps", &G::steps, kTrain, "N", kData, "how many steps to train"},
+    Flag{"--epochs", &G::epochs, kTrain, "X", kData, "instead of --steps: passes over the data"},
+
+    Flag{"--lr", &G::lr, kTrain, "RATE", kTraining, "learning rate of the tables"},
+    Flag{"--dense-lr", &G::dense_lr, kTrain, "RATE", kTraining, "learning rate of the MLPs"},
+    Flag{"--lr-schedule", &G::lr_schedule, kTrain, "SCHEDULE", kTraining,
+         "constant, linear, poly:POWER, cosine or step:EVERY:FACTOR, each optionally after "
+         "warmup:STEPS,"},
+    Flag{"--weight-decay", &G::weight_decay, kTrain, "X", kTraining, "of table rows; 0"},
+
+    Flag{"--clip-norm", &G::clip_norm, kTrain, "C", kPrivacy,
+         "no example's gradient is longer than this"},
+    Flag{"--clip-schedule", &G::clip_schedule, kTrain, "SCHEDULE", kPrivacy,
+         "of the clip norm, as --lr-schedule; constant"},
+    Flag{"--noise-multiplier", &G::noise_multiplier, kTrain, "SIGMA", kPrivacy,
+         "standard deviation of the noise, in clip norms"},
+    Flag{"--noise-schedule", &G::noise_schedule, kTrain, "SCHEDULE", kPrivacy,
+         "of the noise multiplier, as --lr-schedule; constant"},
+    Flag{"--delta", &G::delta, kTrain, "D", kPrivacy,
+         "at which epsilon is stated; at most 1e-6 and below 1 / examples"},
+    Flag{"--accountant", &G::accountant, kTrain, "rdp|pld", kPrivacy, "who computes epsilon; rdp"},
+    Flag{"--seed", &G::seed, kAll, "N", kPrivacy,
+         "fixes all randomness: runs repeat, and no epsilon is claimed"},
+
+    Flag{"--settle", &G::settle, kRuns, "ahead|on-read", kRun,
+         "when rows that are read next receive their noise"},
+    Flag{"--stages", &G::stages, kRuns, "fused|split", kRun,
+         "split: slower kernels that time the paper's stages apart; fused"},
+    Flag{"--threads", &G::threads, kAll, "N", kRun, "all cores"},
+    Flag{"--eval-every", &G::eval_every, kTrain, "STEPS", kRun,
+         "held-out AUC and log-loss while training; only at the end"},
+    Flag{"--rounds", &G::rounds, kBench, "N", kRun, "measured steps of each contender; 31"},
+    Flag{"--json", &G::json, kAll, "FILE|-", kRun, "the numbers, for machines"},
+    Flag{"--quiet", &G::quiet, kAll, "", kRun, "no progress"},
+    Flag{"--config", &G::config, kAll, "FILE", kRun,
+         "TOML with these flags as keys, without dashes; the command line wins"},
+};
+
+}  // namespace
+
+std::span<const Flag> all_flags() {
+  return kFlags;
+}
+
+}  // namespace lazydp::apps

@@ -1,0 +1,85 @@
+#include "lazydp/apps/interleave.h"
+
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <string>
+
+#include "lazydp/apps/run_options.h"
+#include "lazydp/apps/session.h"
+
+namespace lazydp::apps {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+struct Contender {
+  std::unique_ptr<Sampler> sampler;
+  std::unique_ptr<Trainer> trainer;
+  Measured measured;
+};
+
+// Brings a contender's history to the lateness that its rows would have after a long run.
+double age(Trainer& /*trainer*/, const BenchOptions& /*options*/) {
+  return kNone;
+}
+
+// Batches come from a seed of its own: rows that another contender has just read would be in the
+// cache.
+Contender make_contender(const BenchOptions& options, const Task& task, const Recipe& recipe,
+                         const Seed& seed, std::uint64_t number, Session& session) {
+  const Plan plan = options.plan(recipe);
+  Contender contender;
+  contender.sampler =
+      make_sampler(Sampling::shuffled, Seed::fixed(options.seed.value_or(0) + number),
+                   task.train->size(), plan.mechanism.sampling_rate, options.batch);
+  contender.trainer = std::make_unique<Trainer>(plan, options.performance, seed, session.model,
+                                                options.model.shape.mode, session.tables,
+                                                *task.train, *contender.sampler);
+  contender.measured.recipe = recipe;
+  contender.measured.history_bytes = contender.trainer->updates().bytes();
+  contender.measured.lateness = age(*contender.trainer, options);
+  return contender;
+}
+
+// The order of round r: rotated by one each time, and turned round after every full turn, so that
+// nobody always comes after the same neighbour.
+std::vector<std::size_t> order_of(Step round, std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(round % count));
+  if (round / count % 2 == 1) std::ranges::reverse(order);
+  return order;
+}
+
+}  // namespace
+
+std::vector<Measured> interleave(const BenchOptions& options, const Task& task,
+                                 Progress& progress) {
+  const Seed seed = make_seed(options.seed);
+  Session session(options.model.shape, seed);
+  std::vector<Contender> contenders;
+  for (std::size_t i = 0; i < options.contenders.size(); ++i) {
+    contenders.push_back(make_contender(options, task, options.contenders[i], seed, i, session));
+  }
+  const Step rounds = kWarmupRounds + options.rounds;
+  progress.begin("bench", rounds);
+  for (Step round = 1; round <= rounds; ++round) {
+    StepReport of_round;
+    of_round.step = round;
+    of_round.mean_loss = kNone;
+    for (const std::size_t i : order_of(round, contenders.size())) {
+      const StepReport& report = contenders[i].trainer->step();
+      of_round.examples += report.examples;
+      if (round > kWarmupRounds) contenders[i].measured.times.add(report);
+    }
+    progress.step(of_round, [] { return kNone; });
+  }
+  progress.end();
+
+  std::vector<Measured> measured;
+  for (Contender& contender : contenders) measured.push_back(std::move(contender.measured));
+  return measured;
+}
+
+}  // namespace lazydp::apps

@@ -1,0 +1,74 @@
+// The program: chooses a verb, and turns errors into one line and an exit code.
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <iostream>
+#include <new>
+#include <string>
+#include <vector>
+
+#include "lazydp/apps/command_line.h"
+#include "lazydp/apps/verbs.h"
+#include "lazydp/base/error.h"
+
+namespace lazydp::apps {
+namespace {
+
+constexpr std::array kVerbs = {
+    Verb{"train", train_flags, "train a model on a synthetic task: progress, AUC, epsilon, speed",
+         "lazydp train --algorithm lazydp --model small --epochs 10 --json run.json", train},
+    Verb{"bench steps", bench_flags, "time the steps of several algorithms, interleaved",
+         "lazydp bench steps --algorithms sgd,lazydp,dpsgd-f --model mlperf --scale 0.01",
+         bench_steps},
+    Verb{"demo", demo_flags, "SGD and LazyDP on the click task, side by side", "lazydp demo", demo},
+    Verb{"algorithms", no_flags, "the seven algorithms and what may be claimed for each",
+         "lazydp algorithms", algorithms},
+};
+
+enum ExitCode : int { done = 0, user_error = 2, privacy = 3, io = 4, our_bug = 70 };
+
+int complain(const std::string& message, ExitCode code) {
+  std::string line = message;
+  std::ranges::replace(line, '\n', ' ');
+  std::cerr << "lazydp: " << line << "\n";
+  return code;
+}
+
+int run(std::vector<std::string> words) {
+  if (words.empty()) {
+    std::cerr << overview(kVerbs);
+    return user_error;
+  }
+  const Command command = parse_command(kVerbs, words);
+  if (command.verb != nullptr) {
+    command.verb->run(command.given);
+  } else {
+    std::cout << command.text;
+  }
+  std::cout.flush();
+  if (!std::cout) throw IoError("cannot write to standard output");
+  return done;
+}
+
+}  // namespace
+}  // namespace lazydp::apps
+
+int main(int count, char** words) {
+  namespace apps = lazydp::apps;
+  try {
+    return apps::run({words + 1, words + count});
+  } catch (const lazydp::PrivacyError& error) {
+    return apps::complain(error.what(), apps::privacy);
+  } catch (const lazydp::UserError& error) {
+    return apps::complain(error.what(), apps::user_error);
+  } catch (const lazydp::IoError& error) {
+    return apps::complain(error.what(), apps::io);
+  } catch (const std::bad_alloc&) {
+    return apps::complain("memory ran out; use a smaller --scale, --rows or --batch",
+                          apps::user_error);
+  } catch (const std::exception& error) {
+    return apps::complain(std::string("this is a bug of ours, please report it: ") + error.what(),
+                          apps::our_bug);
+  }
+}

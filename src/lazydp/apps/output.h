@@ -1,0 +1,42 @@
+#pragma once
+// Where the numbers of a verb go: a report for people, a file for machines.
+
+#include <iostream>
+#include <optional>
+#include <ostream>
+
+#include "lazydp/apps/flags.h"
+#include "lazydp/apps/output_file.h"
+#include "lazydp/apps/progress.h"
+#include "lazydp/apps/run_json.h"
+#include "lazydp/apps/values.h"
+
+namespace lazydp::apps {
+
+// Made before the work begins, so that a file that cannot be written fails at the door. With
+// `--json -` the report makes room on standard output.
+class Output {
+ public:
+  explicit Output(const Given& given) : quiet_(given.quiet && truth("quiet", *given.quiet)) {
+    if (given.json) json_.emplace(*given.json);
+  }
+
+  Progress progress() const { return {Progress::style(quiet_), std::cerr}; }
+
+  // Where the report goes; null for nowhere.
+  std::ostream* report() const {
+    if (!json_ || !json_->is_standard_output()) return &std::cout;
+    return quiet_ ? nullptr : &std::cerr;
+  }
+
+  void write(const Json& numbers) const {
+    if (json_) json_->write(numbers.dump(2) + "\n");
+  }
+  bool wants_json() const { return json_.has_value(); }
+
+ private:
+  bool quiet_;
+  std::optional<OutputFile> json_;
+};
+
+}  // namespace lazydp::apps

@@ -1,0 +1,126 @@
+#include "lazydp/apps/report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+
+#include "lazydp/apps/number_text.h"
+#include "lazydp/apps/quantile.h"
+#include "lazydp/apps/run_json.h"
+
+namespace lazydp::apps {
+namespace {
+
+constexpr int kLabel = 22;
+constexpr int kColumn = 16;
+
+void row(std::ostream& out, const std::string& label, const std::string& value) {
+  out << "  " << std::left << std::setw(kLabel) << label << value << "\n";
+}
+
+std::string privacy_in_words(const Claim& claim) {
+  if (!claim.holds) return "no claim: " + claim.because;
+  return "epsilon " + fixed(claim.epsilon, 2) + " at delta " + shortest(claim.delta) + " (" +
+         (claim.accountant == Accountant::rdp ? "RDP" : "PLD") + " accountant)";
+}
+
+std::string name_of(const Finished& run) {
+  return std::string(run.options.plan.recipe.name);
+}
+
+// What the claim of each run rests on, then what no run claims.
+void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
+  for (const Finished& run : runs) {
+    const Claim& claim = run.result.claim;
+    out << (claim.holds ? "\nClaimed for " : "\nNothing is claimed for ") << name_of(run) << ": "
+        << claim.because << ".\n";
+  }
+  out << "\nNever claimed: anything about the numbers on this screen (losses, AUC, times are "
+         "computed from the\ndata and are as secret as the data), about states before the end of "
+         "training, or about timing.\n";
+  for (const Finished& run : runs) {
+    const auto examples = static_cast<double>(run.options.task.examples());
+    if (!run.result.claim.holds || run.options.delta < 1.0 / examples) continue;
+    out << "Careful: delta " << shortest(run.options.delta) << " is not below 1 / "
+        << with_commas(examples) << " examples; that allows somebody's data to be given away.\n";
+  }
+}
+
+void print_stages(std::ostream& out, const RunResult& result) {
+  std::string text;
+  for (const auto& [name, ms] : result.times.stages_ms()) {
+    text += std::string(name) + " " + fixed(ms, 2) + "  ";
+  }
+  row(out, "ms of a step", text);
+}
+
+}  // namespace
+
+void print_report(std::ostream& out, const Finished& run) {
+  const auto& [options, result] = run;
+  const StepTimes& times = result.times;
+  out << "\n"
+      << name_of(run) << " on " << options.model.shape.name << ", synthetic " << options.task.name
+      << ": " << with_commas(options.plan.steps) << " steps of "
+      << with_commas(static_cast<double>(options.batch)) << " examples, " << result.threads
+      << (result.threads == 1 ? " thread, " : " threads, ") << human_duration(result.seconds)
+      << "\n\n";
+  if (options.task.learnable()) {
+    row(out, "held-out AUC",
+        fixed(result.held_out.auc, 4) + "   (Bayes " + fixed(result.bayes_auc, 4) + ")");
+    row(out, "held-out log-loss",
+        fixed(result.held_out.logloss, 4) + "   (Bayes " + fixed(result.bayes_logloss, 4) + ")");
+  }
+  row(out, "training loss", fixed(result.loss, 4) + "   (mean of the last tenth)");
+  row(out, "privacy", privacy_in_words(result.claim));
+  row(out, "speed",
+      fixed(options.plan.steps / result.seconds, 1) + " steps/s, " +
+          fixed(median(times.step_ms()), 2) + " ms a step (median), " +
+          fixed(std::ranges::min(times.step_ms()), 2) + " (fastest); settle " +
+          settle_name(options.performance));
+  print_stages(out, result);
+  row(out, "rows a step",
+      with_commas(times.rows_read()) + " read, " + with_commas(times.rows_written()) + " written");
+  row(out, "memory",
+      "tables " + human_bytes(static_cast<double>(result.table_bytes)) + ", history " +
+          human_bytes(static_cast<double>(result.history_bytes)) + ", at most " +
+          human_bytes(static_cast<double>(result.peak_rss_bytes)) + " in all");
+  row(out, "settling at the end", human_duration(result.settle_seconds));
+  if (result.microbatches.examples > 0) {
+    row(out, "micro-batches",
+        with_commas(static_cast<double>(result.microbatches.examples)) +
+            " examples at a time; one pass over the batch would need " +
+            human_bytes(static_cast<double>(result.microbatches.bytes_one_pass)));
+  }
+  print_claims(out, {run});
+}
+
+void print_comparison(std::ostream& out, const std::vector<Finished>& runs) {
+  const auto line = [&](const std::string& label, const std::string& bayes, auto&& value) {
+    out << "  " << std::left << std::setw(kLabel) << label << std::right;
+    for (const Finished& run : runs) out << std::setw(kColumn) << value(run);
+    out << std::setw(kColumn) << bayes << "\n";
+  };
+  const RunResult& any = runs.front().result;
+  out << "\n";
+  line("", "Bayes (best)", name_of);
+  line("held-out AUC", fixed(any.bayes_auc, 4),
+       [](const Finished& run) { return fixed(run.result.held_out.auc, 4); });
+  line("held-out log-loss", fixed(any.bayes_logloss, 4),
+       [](const Finished& run) { return fixed(run.result.held_out.logloss, 4); });
+  line("epsilon", "", [](const Finished& run) {
+    return run.result.claim.holds ? fixed(run.result.claim.epsilon, 2) : "no claim";
+  });
+  line("delta", "", [](const Finished& run) {
+    return run.result.claim.holds ? shortest(run.result.claim.delta) : "-";
+  });
+  line("expected batch", "",
+       [](const Finished& run) { return with_commas(static_cast<double>(run.options.batch)); });
+  line("steps", "", [](const Finished& run) { return with_commas(run.options.plan.steps); });
+  line("steps/s", "",
+       [](const Finished& run) { return fixed(run.options.plan.steps / run.result.seconds, 1); });
+  line("time", "", [](const Finished& run) { return human_duration(run.result.seconds); });
+  print_claims(out, runs);
+}
+
+}  // namespace lazydp::apps

@@ -1,0 +1,69 @@
+#include "lazydp/apps/run_json.h"
+
+#include <algorithm>
+
+#include "lazydp/apps/quantile.h"
+
+namespace lazydp::apps {
+
+Json json_of(const StageTimes& stages) {
+  Json json = Json::object();
+  for (const auto& [name, ms] : stages) json[std::string(name)] = ms;
+  return json;
+}
+
+const char* settle_name(const Performance& performance) {
+  return performance.settle_ahead ? "ahead" : "on-read";
+}
+
+const char* stages_name(const Performance& performance) {
+  return performance.kernels == Kernels::split ? "split" : "fused";
+}
+
+Json json_of(const RunOptions& options, const RunResult& result) {
+  const Plan& plan = options.plan;
+  const Claim& claim = result.claim;
+  Json json = {
+      {"algorithm", plan.recipe.name},
+      {"model", options.model.shape.name},
+      {"scale", options.model.scale},
+      {"synthetic", options.task.name},
+      {"batch", options.batch},
+      {"steps", plan.steps},
+      {"threads", result.threads},
+      {"settle", settle_name(options.performance)},
+      {"stages", stages_name(options.performance)},
+      {"sampling", options.sampling == Sampling::poisson ? "poisson" : "shuffled"},
+      {"sampling_rate", plan.mechanism.sampling_rate},
+      {"clip_norm", plan.mechanism.clip_norm},
+      {"noise_multiplier", plan.mechanism.noise_multiplier},
+      {"seed", options.seed ? "fixed" : "os"},
+      {"step_ms",
+       {{"median", median(result.times.step_ms())},
+        {"min", std::ranges::min(result.times.step_ms())}}},
+      {"stages_ms", json_of(result.times.stages_ms(plan.recipe, options.performance.kernels))},
+      {"steps_per_second", plan.steps / result.seconds},
+      {"settle_all_ms", result.settle_seconds * 1e3},
+      {"rows_read", result.times.rows_read()},
+      {"rows_written", result.times.rows_written()},
+      {"table_bytes", result.table_bytes},
+      {"history_bytes", result.history_bytes},
+      {"peak_rss_bytes", result.peak_rss_bytes},
+      {"loss", result.loss},
+      {"auc", result.held_out.auc},
+      {"logloss", result.held_out.logloss},
+      {"bayes_auc", result.bayes_auc},
+      {"bayes_logloss", result.bayes_logloss},
+      {"epsilon", claim.holds ? Json(claim.epsilon) : Json()},
+      {"delta", claim.delta},
+      {"accountant", name_of(claim.accountant)},
+      {"claim", claim.holds ? claim.because : "none: " + claim.because},
+  };
+  if (result.microbatches.examples > 0) {
+    json["microbatch"] = {{"examples", result.microbatches.examples},
+                          {"bytes_one_pass", result.microbatches.bytes_one_pass}};
+  }
+  return json;
+}
+
+}  // namespace lazydp::apps

@@ -1,0 +1,161 @@
+#include "lazydp/apps/run_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "lazydp/apps/defaults.h"
+#include "lazydp/apps/values.h"
+#include "lazydp/base/parallel.h"
+#include "lazydp/random/cell.h"
+
+namespace lazydp::apps {
+namespace {
+
+constexpr std::uint64_t kMaxThreads = 1024;
+
+void refuse_both(const Text& a, const char* a_name, const Text& b, const char* b_name) {
+  if (!a || !b) return;
+  throw UserError(std::string(a_name) + " is '" + *a + "' and " + b_name + " is '" + *b +
+                  "'; give one of the two");
+}
+
+// Sampling rate and expected batch: each follows from the other and the public size of the data.
+void choose_batch(const Given& given, const Defaults& defaults, RunOptions& run) {
+  refuse_both(given.batch, "batch", given.sampling_rate, "sampling-rate");
+  const std::uint64_t examples = run.task.examples();
+  Mechanism& mechanism = run.plan.mechanism;
+  if (given.sampling_rate) {
+    mechanism.sampling_rate = fraction("sampling-rate", *given.sampling_rate);
+    mechanism.expected_batch = mechanism.sampling_rate * static_cast<double>(examples);
+  } else {
+    const std::uint64_t batch =
+        given.batch ? whole_number("batch", *given.batch, 1, examples) : defaults.batch;
+    mechanism.expected_batch = static_cast<double>(batch);
+    mechanism.sampling_rate = mechanism.expected_batch / static_cast<double>(examples);
+  }
+  run.batch = static_cast<std::uint64_t>(std::max(1.0, std::round(mechanism.expected_batch)));
+}
+
+Step steps_of(double epochs, const RunOptions& run) {
+  const double steps = std::round(epochs * static_cast<double>(run.task.examples()) /
+                                  run.plan.mechanism.expected_batch);
+  if (steps > static_cast<double>(kLastStep)) {
+    throw UserError("epochs " + std::to_string(epochs) + " make " + std::to_string(steps) +
+                    " steps; there can be at most " + std::to_string(kLastStep));
+  }
+  return static_cast<Step>(std::max(1.0, steps));
+}
+
+Step choose_steps(const Given& given, const Defaults& defaults, const RunOptions& run) {
+  refuse_both(given.steps, "steps", given.epochs, "epochs");
+  if (given.steps) return static_cast<Step>(whole_number("steps", *given.steps, 1, kLastStep));
+  if (given.epochs) return steps_of(positive("epochs", *given.epochs), run);
+  return defaults.epochs > 0.0 ? steps_of(defaults.epochs, run) : defaults.steps;
+}
+
+Schedule choose_rate_schedule(const Given& given, const Defaults& defaults, Step steps) {
+  if (given.lr_schedule) return Schedule::parse(*given.lr_schedule);
+  return {.shape = defaults.shape, .warmup = static_cast<Step>(defaults.warmup * steps)};
+}
+
+Schedule schedule_or_constant(const Text& text) {
+  return text ? Schedule::parse(*text) : Schedule{};
+}
+
+Sampling choose_sampling(const Given& given) {
+  constexpr std::array<std::pair<std::string_view, Sampling>, 2> kWays = {
+      {{"poisson", Sampling::poisson}, {"shuffled", Sampling::shuffled}}};
+  return given.sampling ? choice("sampling", *given.sampling, kWays) : Sampling::poisson;
+}
+
+// By default below one in the number of examples: a delta as large as that would allow giving
+// somebody's data away.
+double choose_delta(const Given& given, const Defaults& defaults, std::uint64_t examples) {
+  if (!given.delta) return std::min(defaults.delta, 0.9 / static_cast<double>(examples));
+  const auto delta = number(*given.delta);
+  if (!delta || !(*delta > 0.0 && *delta < 1.0)) {
+    refuse("delta", *given.delta, "above 0 and below 1, for example 1e-6");
+  }
+  return *delta;
+}
+
+Step choose_eval_every(const Given& given, const TaskChoice& task) {
+  if (!given.eval_every) return 0;
+  if (!task.learnable()) {
+    throw UserError("eval-every is '" + *given.eval_every + "', but synthetic " + task.name +
+                    " has nothing to learn; use it with click or click:large");
+  }
+  return static_cast<Step>(whole_number("eval-every", *given.eval_every, 1, kLastStep));
+}
+
+template <class Parse>
+double value_or(const Text& text, const char* name, Parse parse, double otherwise) {
+  return text ? parse(name, *text) : otherwise;
+}
+
+}  // namespace
+
+RunOptions choose_run(const Given& given) {
+  return choose_run(given, recipe(given.algorithm.value_or(std::string(kRecipes.back().name))));
+}
+
+RunOptions choose_run(const Given& given, const Recipe& recipe) {
+  RunOptions run;
+  run.model = choose_model(given);
+  run.task = choose_task(given, run.model);
+  const Defaults defaults = defaults_for(run.task.what, recipe);
+
+  Plan& plan = run.plan;
+  plan.recipe = recipe;
+  choose_batch(given, defaults, run);
+  plan.steps = choose_steps(given, defaults, run);
+  plan.mechanism.clip_norm =
+      value_or(given.clip_norm, "clip-norm", positive_or_inf, defaults.clip_norm);
+  plan.mechanism.noise_multiplier = value_or(given.noise_multiplier, "noise-multiplier",
+                                             zero_or_positive, defaults.noise_multiplier);
+  plan.table_rate = value_or(given.lr, "lr", positive, defaults.table_rate);
+  plan.dense_rate = value_or(given.dense_lr, "dense-lr", positive, defaults.dense_rate);
+  plan.weight_decay = value_or(given.weight_decay, "weight-decay", zero_or_positive, 0.0);
+  plan.rate_schedule = choose_rate_schedule(given, defaults, plan.steps);
+  plan.noise_schedule = schedule_or_constant(given.noise_schedule);
+  plan.clip_schedule = schedule_or_constant(given.clip_schedule);
+  plan.validate();
+
+  run.performance = choose_performance(given);
+  run.sampling = choose_sampling(given);
+  run.delta = choose_delta(given, defaults, run.task.examples());
+  if (given.accountant) run.accountant = accountant_from_name(*given.accountant);
+  run.seed = choose_seed(given);
+  run.eval_every = choose_eval_every(given, run.task);
+  return run;
+}
+
+Performance choose_performance(const Given& given) {
+  constexpr std::array<std::pair<std::string_view, bool>, 2> kSettle = {
+      {{"ahead", true}, {"on-read", false}}};
+  constexpr std::array<std::pair<std::string_view, Kernels>, 2> kStages = {
+      {{"fused", Kernels::fused}, {"split", Kernels::split}}};
+  Performance performance;
+  if (given.settle) performance.settle_ahead = choice("settle", *given.settle, kSettle);
+  if (given.stages) performance.kernels = choice("stages", *given.stages, kStages);
+  return performance;
+}
+
+void choose_threads(const Given& given) {
+  if (!given.threads) return;
+  set_thread_count(static_cast<int>(whole_number("threads", *given.threads, 1, kMaxThreads)));
+}
+
+std::optional<std::uint64_t> choose_seed(const Given& given) {
+  if (!given.seed) return std::nullopt;
+  return whole_number("seed", *given.seed, 0, std::numeric_limits<std::uint64_t>::max());
+}
+
+Seed make_seed(const std::optional<std::uint64_t>& value) {
+  return value ? Seed::fixed(*value) : Seed::from_os();
+}
+
+}  // namespace lazydp::apps

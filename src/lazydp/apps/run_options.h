@@ -1,0 +1,45 @@
+#pragma once
+// Everything that one training run needs to know, decided: what was given, and defaults elsewhere.
+
+#include <cstdint>
+#include <optional>
+
+#include "lazydp/apps/flags.h"
+#include "lazydp/apps/model_options.h"
+#include "lazydp/apps/task.h"
+#include "lazydp/privacy/accountant.h"
+#include "lazydp/random/seed.h"
+#include "lazydp/train/plan.h"
+
+namespace lazydp::apps {
+
+enum class Sampling : std::uint8_t { poisson, shuffled };
+
+struct RunOptions {
+  ModelChoice model;
+  TaskChoice task;
+  Plan plan;
+  Performance performance;
+  Sampling sampling = Sampling::poisson;
+  std::uint64_t batch = 0;  // the expected batch, rounded
+  double delta = 0.0;
+  Accountant accountant = Accountant::rdp;
+  std::optional<std::uint64_t> seed;  // none: from the operating system
+  Step eval_every = 0;                // 0: only at the end
+};
+
+// Throws UserError, or PrivacyError, for anything that cannot be trained.
+RunOptions choose_run(const Given& given);
+
+// The same, with the algorithm chosen by somebody else.
+RunOptions choose_run(const Given& given, const Recipe& recipe);
+
+Performance choose_performance(const Given& given);
+
+// Sets the number of threads of this process, if one is given.
+void choose_threads(const Given& given);
+
+std::optional<std::uint64_t> choose_seed(const Given& given);
+Seed make_seed(const std::optional<std::uint64_t>& value);
+
+}  // namespace lazydp::apps

@@ -1,0 +1,36 @@
+#include "lazydp/apps/session.h"
+
+#include "lazydp/embedding/initialise.h"
+#include "lazydp/random/stream.h"
+
+namespace lazydp::apps {
+namespace {
+
+constexpr TableId kDenseStream = 65535;  // no table has this number: a model has at most 65,000
+
+std::vector<Table> make_tables(const ModelShape& shape, const Seed& seed) {
+  std::vector<Table> tables;
+  tables.reserve(shape.tables());
+  for (std::size_t k = 0; k < shape.tables(); ++k) {
+    tables.emplace_back(static_cast<TableId>(k), shape.table_rows[k], shape.dim);
+    initialise(tables.back(), seed);
+  }
+  return tables;
+}
+
+}  // namespace
+
+Session::Session(const ModelShape& shape, const Seed& seed)
+    : tables(make_tables(shape, seed)), model(shape) {
+  RandomStream random(seed, Purpose::initialisation, kDenseStream, 0);
+  initialise_dense(
+      shape, [&random] { return random.uniform(); }, model.parameters());
+}
+
+std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::uint64_t examples,
+                                      double rate, std::uint64_t batch) {
+  return sampling == Sampling::poisson ? make_poisson_sampler(seed, examples, rate)
+                                       : make_shuffled_sampler(seed, examples, batch);
+}
+
+}  // namespace lazydp::apps

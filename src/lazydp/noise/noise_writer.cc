@@ -1,0 +1,189 @@
+#include "lazydp/noise/noise_writer.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numeric>
+#include <vector>
+
+#include "lazydp/kernels/vector.h"
+
+namespace lazydp {
+namespace {
+
+// Calls few(rows) on at most CatchUp::kRowsAtATime of them at a time.
+template <class Few>
+void in_chunks(std::span<const LateRow> late, Few&& few) {
+  for (std::size_t i = 0; i < late.size(); i += CatchUp::kRowsAtATime) {
+    few(late.subspan(i, std::min(CatchUp::kRowsAtATime, late.size() - i)));
+  }
+}
+
+// Rows [first, last) of an eager table are all settled through the step before.
+template <class Few>
+void in_chunks(RowId first, RowId last, Few&& few) {
+  std::array<LateRow, CatchUp::kRowsAtATime> rows;
+  std::size_t count = 0;
+  for (RowId row = first; row < last; ++row) {
+    rows[count++] = {row, 0};
+    if (count == rows.size() || row + 1 == last) {
+      few(std::span<const LateRow>(rows).first(count));
+      count = 0;
+    }
+  }
+}
+
+class Fused : public NoiseWriter {
+ public:
+  explicit Fused(const NoiseSource& noise) : noise_(noise) {}
+
+  void settle(Table& table, const CatchUp& how, const Debts& debts,
+              std::span<const LateRow> late) override {
+    in_chunks(late, [&](std::span<const LateRow> few) {
+      how.for_each_draw(debts, few, [&](const Draw& draw) { add_draw(table, noise_, draw); });
+    });
+  }
+
+  void sweep(Table& table, const Debts& debts, RowId first, RowId last) override {
+    std::array<Owed, CatchUp::kRowsAtATime> owed;
+    owed.fill(debts.at(debts.through()));
+    in_chunks(first, last, [&](std::span<const LateRow> few) {
+      add_draw(table, noise_,
+               {Draws::each_step, debts.through(), few, std::span(owed).first(few.size())});
+    });
+  }
+
+  void lap(StageClock& stages) override { stages.lap(Stage::settle); }
+
+ private:
+  const NoiseSource& noise_;
+};
+
+// The same arithmetic in three passes: standard normals into a buffer; scaled and added up to what
+// each row is owed; added to the table. Each task clocks its passes, and the wall time of the loop
+// is split in the proportion of the tasks' sums.
+class Split : public NoiseWriter {
+ public:
+  explicit Split(const NoiseSource& noise) : noise_(noise) {}
+
+  void settle(Table& table, const CatchUp& how, const Debts& debts,
+              std::span<const LateRow> late) override {
+    in_chunks(late, [&](std::span<const LateRow> few) {
+      Passes passes(table, few.size(), spent_);
+      how.for_each_draw(debts, few, [&](const Draw& draw) {
+        passes.sample(noise_, draw);
+        passes.form(draw);
+      });
+      passes.update();
+    });
+  }
+
+  void sweep(Table& table, const Debts& debts, RowId first, RowId last) override {
+    std::array<Owed, CatchUp::kRowsAtATime> owed;
+    owed.fill(debts.at(debts.through()));
+    in_chunks(first, last, [&](std::span<const LateRow> few) {
+      const Draw draw = {Draws::each_step, debts.through(), few, std::span(owed).first(few.size())};
+      Passes passes(table, few.size(), spent_);
+      passes.sample(noise_, draw);
+      passes.form(draw);
+      passes.update();
+    });
+  }
+
+  void lap(StageClock& stages) override {
+    constexpr std::array kStages = {Stage::history, Stage::noise_sampling, Stage::noisy_gradient,
+                                    Stage::noise_update};
+    std::array<double, kStages.size()> parts;
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i] = spent_[i].exchange(0.0);
+    stages.lap_in_proportion(kStages, parts);
+  }
+
+ private:
+  using Spent = std::array<std::atomic<double>, 4>;
+
+  // The three passes over a few rows of a table.
+  class Passes {
+   public:
+    Passes(Table& table, std::size_t rows, Spent& spent)
+        : table_(table), dim_(table.dim()), spent_(spent), start_(Clock::now()) {
+      thread_local std::vector<float> buffers;
+      buffers.assign(2 * rows * dim_, 0.0f);
+      normals_ = std::span(buffers).first(rows * dim_);
+      owed_ = std::span(buffers).subspan(rows * dim_);
+    }
+
+    // normals = standard normals of the draw's cells
+    void sample(const NoiseSource& noise, const Draw& draw) {
+      book(0);  // pricing: the debts came from histories
+      std::array<NoisyRow, CatchUp::kRowsAtATime> rows;
+      for (std::size_t i = 0; i < draw.rows.size(); ++i) {
+        rows[i] = {normals_.data() + i * dim_, static_cast<std::uint64_t>(draw.rows[i].id), 0.0f,
+                   1.0f};
+      }
+      noise.table(table_.id(), table_.rows(), dim_, draw.draws, draw.step)
+          .add(std::span(rows).first(draw.rows.size()), dim_);
+      book(1);
+    }
+
+    // owed = shrink * owed + std * normals
+    void form(const Draw& draw) {
+      for (std::size_t i = 0; i < draw.rows.size(); ++i) {
+        ids_[i] = draw.rows[i].id;
+        shrink_[i] *= draw.owed[i].shrink;
+        const std::span<float> row = owed_.subspan(i * dim_, dim_);
+        if (draw.owed[i].shrink != 1.0) scale(static_cast<float>(draw.owed[i].shrink), row);
+        add_scaled(static_cast<float>(std::sqrt(draw.owed[i].variance)),
+                   normals_.subspan(i * dim_, dim_), row);
+      }
+      count_ = std::max(count_, draw.rows.size());
+      book(2);
+    }
+
+    // rows = shrink * rows + owed
+    void update() {
+      for (std::size_t i = 0; i < count_; ++i) {
+        const std::span<float> row = table_.row(ids_[i]);
+        if (shrink_[i] != 1.0) scale(static_cast<float>(shrink_[i]), row);
+        add_scaled(1.0f, owed_.subspan(i * dim_, dim_), row);
+      }
+      book(3);
+    }
+
+   private:
+    using Clock = std::chrono::steady_clock;
+
+    void book(std::size_t pass) {
+      const Clock::time_point now = Clock::now();
+      spent_[pass] += std::chrono::duration<double>(now - start_).count();
+      start_ = now;
+    }
+
+    Table& table_;
+    std::size_t dim_;
+    Spent& spent_;
+    Clock::time_point start_;
+    std::span<float> normals_;
+    std::span<float> owed_;
+    std::array<RowId, CatchUp::kRowsAtATime> ids_;
+    std::array<double, CatchUp::kRowsAtATime> shrink_ = ones();
+    std::size_t count_ = 0;
+
+    static std::array<double, CatchUp::kRowsAtATime> ones() {
+      std::array<double, CatchUp::kRowsAtATime> all;
+      all.fill(1.0);
+      return all;
+    }
+  };
+
+  const NoiseSource& noise_;
+  Spent spent_{};
+};
+
+}  // namespace
+
+std::unique_ptr<NoiseWriter> make_noise_writer(Kernels kernels, const NoiseSource& noise) {
+  if (kernels == Kernels::split) return std::make_unique<Split>(noise);
+  return std::make_unique<Fused>(noise);
+}
+
+}  // namespace lazydp

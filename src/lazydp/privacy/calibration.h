@@ -1,0 +1,25 @@
+#pragma once
+// The other way round: what may be done within a privacy budget.
+
+#include <cstdint>
+
+#include "lazydp/privacy/accountant.h"
+
+namespace lazydp {
+
+struct Budget {
+  double epsilon;
+  double delta;
+};
+
+// The smallest noise multiplier, to 1e-4 of itself, with which `steps` steps stay within the
+// budget; what it returns does stay within. Throws UserError for a budget that no noise can meet.
+double noise_for_budget(const Budget& budget, double sampling_rate, std::uint64_t steps,
+                        Accountant accountant);
+
+// The largest number of steps that stays within the budget, 0 if none does, kMostSteps at most.
+constexpr std::uint64_t kMostSteps = 0xFFFFFFFE;
+std::uint64_t max_steps(const Budget& budget, double sampling_rate, double noise_multiplier,
+                        Accountant accountant);
+
+}  // namespace lazydp

@@ -1,0 +1,55 @@
+// lazydp bench steps, run whole.
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <utility>
+
+#include "tests/apps/program.h"
+
+namespace lazydp::apps {
+namespace {
+
+TEST(BenchSteps, MeasuresEveryContenderAndEveryRatio) {
+  const Workplace place;
+  const auto json =
+      place.json(tiny({"bench", "steps", "--algorithms", "sgd,lazydp-no-ans,lazydp,dpsgd-f"},
+                      {"--rounds", "5", "--synthetic", "zipf:1.05"}));
+  ASSERT_EQ(place.last().code, 0) << place.last().err;
+  EXPECT_EQ(json["batch"], 32);
+  EXPECT_EQ(json["threads"], 1);
+  EXPECT_EQ(json["rounds"], 5);
+  EXPECT_EQ(json["synthetic"], "zipf:1.05");
+  EXPECT_EQ(json["table_bytes"], 120 * 4 * 4);
+  ASSERT_EQ(json["results"].size(), 4u);
+  for (const auto& result : json["results"]) {
+    const auto& ms = result["step_ms"];
+    EXPECT_GT(ms["min"], 0.0);
+    EXPECT_LE(ms["min"], ms["p10"]);
+    EXPECT_LE(ms["p10"], ms["median"]);
+    EXPECT_LE(ms["median"], ms["p90"]);
+    EXPECT_TRUE(result["stages_ms"].contains("settle"));
+    EXPECT_FALSE(result["stages_ms"].contains("data")) << "drawing the batch is not in the step";
+    EXPECT_GT(result["data_ms"], 0.0);
+    EXPECT_EQ(result["noise_elements_per_second"].is_number(), result["algorithm"] == "dpsgd-f");
+  }
+  std::set<std::pair<std::string, std::string>> pairs;
+  for (const auto& ratio : json["ratios"]) {
+    pairs.emplace(ratio["of"], ratio["to"]);
+    EXPECT_LE(ratio["low"], ratio["median"]);
+    EXPECT_LE(ratio["median"], ratio["high"]);
+  }
+  EXPECT_EQ(pairs.size(), 4u * 3u);
+}
+
+TEST(BenchSteps, PrintsATableAndTheRatios) {
+  const Ran ran =
+      Workplace().run(tiny({"bench", "steps", "--algorithms", "sgd,lazydp", "--rounds", "2"}));
+  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (const char* text : {"median", "p90", "lateness", "95 %"}) {
+    EXPECT_NE(ran.out.find(text), std::string::npos) << text;
+  }
+}
+
+}  // namespace
+}  // namespace lazydp::apps

@@ -1,0 +1,106 @@
+#pragma once
+// Runs the built program as a user would, in an empty directory of its own.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace lazydp::apps {
+
+struct Ran {
+  int code = 0;
+  std::string out;
+  std::string err;
+
+  std::size_t error_lines() const {
+    return static_cast<std::size_t>(std::ranges::count(err, '\n'));
+  }
+};
+
+inline std::string contents(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// A directory that goes away with this object.
+class Workplace {
+ public:
+  Workplace() {
+    std::string name = (std::filesystem::temp_directory_path() / "lazydp test XXXXXX").string();
+    path_ = mkdtemp(name.data());
+  }
+  ~Workplace() { std::filesystem::remove_all(path_); }
+  Workplace(const Workplace&) = delete;
+  Workplace& operator=(const Workplace&) = delete;
+
+  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
+  void write(const std::string& name, const std::string& text) const {
+    std::ofstream(path_ / name) << text;
+  }
+  std::vector<std::string> files() const {
+    std::vector<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      names.push_back(entry.path().filename().string());
+    }
+    std::ranges::sort(names);
+    return names;
+  }
+
+  Ran run(const std::vector<std::string>& words) const {
+    const Workplace streams;
+    const pid_t child = fork();
+    if (child == 0) {
+      if (chdir(path_.c_str()) != 0) _exit(126);
+      const auto out = (streams / "out").string();
+      const auto err = (streams / "err").string();
+      if (freopen(out.c_str(), "w", stdout) == nullptr) _exit(126);
+      if (freopen(err.c_str(), "w", stderr) == nullptr) _exit(126);
+      std::vector<char*> argv = {const_cast<char*>(LAZYDP_PROGRAM)};
+      for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+      argv.push_back(nullptr);
+      execv(LAZYDP_PROGRAM, argv.data());
+      _exit(127);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+            .out = contents(streams / "out"),
+            .err = contents(streams / "err")};
+  }
+
+  // The flags of one run after `verb`, and what --json then holds.
+  nlohmann::json json(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--quiet", "--json", "numbers.json"});
+    last_ = run(words);
+    return last_.code == 0 ? nlohmann::json::parse(contents(path_ / "numbers.json"))
+                           : nlohmann::json();
+  }
+  const Ran& last() const { return last_; }
+
+ private:
+  std::filesystem::path path_;
+  mutable Ran last_;
+};
+
+// `first`, and the flags of a model that trains in no time.
+inline std::vector<std::string> tiny(std::vector<std::string> first,
+                                     const std::vector<std::string>& more = {}) {
+  const std::vector<std::string> shape = {"--rows",  "50,70", "--dim",     "4",         "--bottom",
+                                          "13-8-4",  "--top", "8-1",       "--pooling", "3",
+                                          "--batch", "32",    "--threads", "1"};
+  first.insert(first.end(), shape.begin(), shape.end());
+  first.insert(first.end(), more.begin(), more.end());
+  return first;
+}
+
+}  // namespace lazydp::apps

@@ -1,0 +1,67 @@
+#pragma once
+// Whole training runs on the small world, by a few settings.
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <string_view>
+#include <vector>
+
+#include "lazydp/train/trainer.h"
+#include "tests/support/small_world.h"
+
+namespace lazydp::oracle {
+
+struct Settings {
+  ModelShape shape = small_shape({1, 6, 50});
+  double sigma = 1.0;
+  double clip = 0.3;
+  Step steps = 15;
+  double rate = 0.4;            // learning rate of tables; half of it for dense layers
+  double sampling_rate = 0.08;  // of 40 examples: one batch in 28 is empty
+  double weight_decay = 0.0;
+  const char* rates = "constant";
+  const char* noises = "constant";
+  const char* clips = "constant";
+  bool ahead = false;
+  bool evaluate = false;  // every third step reads some rows that are trained later
+  bool settle = true;
+  std::uint64_t key = 3;
+};
+
+inline Plan plan_of(std::string_view algorithm, const Settings& s) {
+  Plan plan;
+  plan.recipe = recipe(algorithm);
+  plan.mechanism = {.sampling_rate = s.sampling_rate,
+                    .clip_norm = s.clip,
+                    .noise_multiplier = s.sigma,
+                    .expected_batch = s.sampling_rate * 40.0};
+  plan.steps = s.steps;
+  plan.table_rate = s.rate;
+  plan.dense_rate = 0.5 * s.rate;
+  plan.weight_decay = s.weight_decay;
+  plan.rate_schedule = Schedule::parse(s.rates);
+  plan.noise_schedule = Schedule::parse(s.noises);
+  plan.clip_schedule = Schedule::parse(s.clips);
+  return plan;
+}
+
+// All weights at the end of a run.
+inline std::vector<float> train(std::string_view algorithm, const Settings& s) {
+  World world(s.shape, s.key, s.sampling_rate);
+  Trainer trainer(plan_of(algorithm, s), {.settle_ahead = s.ahead}, world.seed, world.model,
+                  s.shape.mode, world.tables, world.data, *world.sampler);
+  for (Step t = 1; t <= s.steps; ++t) {
+    trainer.step();
+    if (s.evaluate && t % 3 == 0) {
+      const std::vector<ExampleId> some = {t % 40, (t + 11) % 40};
+      Batch batch;
+      world.data.read(some, batch);
+      trainer.predict(batch);
+    }
+  }
+  if (s.settle) trainer.settle_all();
+  return world.weights();
+}
+
+}  // namespace lazydp::oracle

@@ -1,0 +1,213 @@
+// The equalities between the seven algorithms, and of eager DP-SGD with a dense loop in double.
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "lazydp/base/parallel.h"
+#include "tests/support/dlrm_in_double.h"
+#include "tests/support/runs.h"
+
+namespace lazydp {
+namespace {
+
+using oracle::distance;
+using oracle::Settings;
+using oracle::small_shape;
+using oracle::train;
+using oracle::World;
+
+constexpr double kRounding = 3e-5;
+
+// DP-SGD as a paper would write it: dense vectors, gradients by differences, in double. Only the
+// sample of each step and the noise cells are the library's.
+std::vector<double> dense_dpsgd(const Settings& s) {
+  World world(s.shape, s.key, s.sampling_rate);
+  const auto start = world.weights();
+  oracle::PlainDlrm model = {.bottom = s.shape.bottom,
+                             .top = s.shape.top,
+                             .dim = s.shape.dim,
+                             .mean = s.shape.mode == Pooling::mean,
+                             .rows = s.shape.table_rows,
+                             .weights = {start.begin(), start.end()}};
+  const NoiseSource noise(world.seed);
+  const auto rates = Schedule::parse(s.rates);
+  const auto sigmas = Schedule::parse(s.noises);
+  const auto clips = Schedule::parse(s.clips);
+  const double expected_batch = s.sampling_rate * 40.0;
+  for (Step t = 1; t <= s.steps; ++t) {
+    const double clip = s.clip * clips.factor(t, s.steps);
+    const double noise_std = s.sigma * sigmas.factor(t, s.steps) * clip;
+    std::vector<double> sum(model.weights.size(), 0.0);
+    std::vector<ExampleId> sample;
+    world.sampler->draw(t, sample);
+    Batch batch;
+    world.data.read(sample, batch);
+    for (std::size_t i = 0; i < batch.size; ++i) {
+      oracle::PlainExample e;
+      e.dense.assign(batch.dense.row(i).begin(), batch.dense.row(i).end());
+      e.label = batch.labels[i];
+      for (const Bags& bags : batch.bags) e.bags.emplace_back(bags.of(i).begin(), bags.of(i).end());
+      const auto g = model.gradient(e);
+      double norm = 0.0;
+      for (const double x : g) norm += x * x;
+      for (std::size_t j = 0; j < g.size(); ++j)
+        sum[j] += std::min(1.0, clip / std::sqrt(norm)) * g[j];
+    }
+    const auto add_noise = [&](const NoiseCells& cells, std::uint64_t row, std::size_t at,
+                               std::size_t n) {
+      std::vector<float> z(n, 0.0f);
+      const NoisyRow noisy = {z.data(), row, 1.0f, 1.0f};
+      cells.add({&noisy, 1}, n);
+      for (std::size_t j = 0; j < n; ++j) sum[at + j] -= noise_std * z[j];
+    };
+    add_noise(noise.dense(t), 0, 0, model.dense_count());
+    for (std::size_t k = 0; k < s.shape.table_rows.size(); ++k) {
+      const RowId rows = s.shape.table_rows[k];
+      const auto cells =
+          noise.table(static_cast<TableId>(k), rows, s.shape.dim, Draws::each_step, t);
+      for (RowId r = 0; r < rows; ++r) {
+        add_noise(cells, static_cast<std::uint64_t>(r),
+                  model.table_start(k) + static_cast<std::size_t>(r) * s.shape.dim, s.shape.dim);
+      }
+    }
+    const double rate = s.rate * rates.factor(t, s.steps);
+    for (std::size_t j = 0; j < sum.size(); ++j) {
+      const bool dense = j < model.dense_count();
+      const double eta = dense ? 0.5 * rate : rate;
+      const double keep = dense ? 1.0 : 1.0 - rate * s.weight_decay;
+      model.weights[j] = keep * model.weights[j] - eta / expected_batch * sum[j];
+    }
+  }
+  return model.weights;
+}
+
+std::vector<Settings> awkward_settings() {
+  std::vector<Settings> all(8);
+  all[1].rates = "warmup:4,cosine";
+  all[2].weight_decay = 0.2;
+  all[2].rates = "warmup:3,linear";
+  all[3].shape = small_shape({1, 6, 50}, Pooling::mean);
+  all[3].noises = "poly:2";
+  all[4].clips = "step:5:0.5";
+  all[4].evaluate = true;
+  all[5].sampling_rate = 0.02;  // four batches in ten are empty
+  all[5].steps = 20;
+  all[6].evaluate = true;
+  all[6].weight_decay = 0.1;
+  all[6].rates = "step:4:0.3";
+  all[7].shape = small_shape({100'000, 3});
+  all[7].steps = 12;
+  return all;
+}
+
+class Awkward : public ::testing::TestWithParam<std::size_t> {
+ protected:
+  Settings settings() const { return awkward_settings()[GetParam()]; }
+};
+
+TEST_P(Awkward, EagerDpSgdIsTheDenseLoop) {
+  const Settings s = settings();
+  EXPECT_LT(distance(train("dpsgd-f", s), dense_dpsgd(s)), 2e-4);
+}
+
+TEST_P(Awkward, LazyWithoutAggregationAndTheThreeEagerOnesAgreeParameterByParameter) {
+  Settings s = settings();
+  const auto f = train("dpsgd-f", s);
+  EXPECT_LT(distance(train("dpsgd-b", s), f), kRounding);
+  EXPECT_LT(distance(train("dpsgd-r", s), f), kRounding);
+  EXPECT_LT(distance(train("lazydp-no-ans", s), f), kRounding);
+  s.ahead = true;
+  EXPECT_LT(distance(train("lazydp-no-ans", s), f), kRounding);
+  s.settle = false;
+  EXPECT_GT(distance(train("lazydp-no-ans", s), f), 1e-3) << "the final settle matters";
+}
+
+TEST_P(Awkward, SettlingAheadAndOnReadGiveTheSameModelWhenNothingElseReads) {
+  Settings s = settings();
+  s.evaluate = false;
+  const auto on_read = train("lazydp", s);
+  s.ahead = true;
+  EXPECT_EQ(train("lazydp", s), on_read);
+}
+
+TEST_P(Awkward, WithoutNoiseAllPrivateAlgorithmsAgree) {
+  Settings s = settings();
+  s.sigma = 0.0;
+  const auto f = train("dpsgd-f", s);
+  for (const char* name : {"dpsgd-b", "dpsgd-r", "eana", "lazydp-no-ans", "lazydp"}) {
+    EXPECT_LT(distance(train(name, s), f), kRounding) << name;
+  }
+  EXPECT_GT(distance(train("sgd", s), f), 1e-3) << "the clip must bite, or this proves nothing";
+}
+
+TEST_P(Awkward, WithoutNoiseAndClippingAllSevenAreSgd) {
+  Settings s = settings();
+  s.sigma = 0.0;
+  s.clip = std::numeric_limits<double>::infinity();
+  const auto sgd = train("sgd", s);
+  for (const Recipe& r : kRecipes) EXPECT_LT(distance(train(r.name, s), sgd), kRounding) << r.name;
+}
+
+TEST_P(Awkward, OneAndSeveralThreadsGiveTheSameBits) {
+  const Settings s = settings();
+  const int before = thread_count();
+  for (const Recipe& r : kRecipes) {
+    set_thread_count(1);
+    const auto one = train(r.name, s);
+    for (const int threads : {2, 3}) {
+      set_thread_count(threads);
+      EXPECT_EQ(train(r.name, s), one) << r.name << " on " << threads << " threads";
+    }
+  }
+  set_thread_count(before);
+}
+
+INSTANTIATE_TEST_SUITE_P(Settings, Awkward, ::testing::Range<std::size_t>(0, 8));
+
+// With the real loss the weights are no Gaussians; a two-sample test compares the two laws. For
+// every parameter the mean and the spread over keys are compared; 5.5 sigma over 600 z scores: a
+// false alarm has probability 2e-5.
+TEST(LazyDp, HasTheLawOfEagerDpSgdUnderTheRealLoss) {
+  Settings s;
+  s.shape = small_shape({4, 12});
+  s.rates = "warmup:3,linear";
+  s.steps = 10;
+  s.evaluate = true;
+  constexpr int kKeys = 600;
+  std::vector<double> sums[2];
+  std::vector<double> squares[2];
+  for (int side = 0; side < 2; ++side) {
+    for (int key = 0; key < kKeys; ++key) {
+      s.key = static_cast<std::uint64_t>(2 * key + side);
+      const auto w = train(side == 0 ? "dpsgd-f" : "lazydp", s);
+      sums[side].resize(w.size());
+      squares[side].resize(w.size());
+      for (std::size_t i = 0; i < w.size(); ++i) {
+        sums[side][i] += w[i];
+        squares[side][i] += double(w[i]) * w[i];
+      }
+    }
+  }
+  double pooled_ratio = 0.0;
+  for (std::size_t i = 0; i < sums[0].size(); ++i) {
+    double mean[2];
+    double variance[2];
+    for (int side = 0; side < 2; ++side) {
+      mean[side] = sums[side][i] / kKeys;
+      variance[side] = squares[side][i] / kKeys - mean[side] * mean[side];
+    }
+    const double both = variance[0] + variance[1];
+    EXPECT_LT(std::abs(mean[0] - mean[1]) / std::sqrt(both / kKeys), 5.5) << "parameter " << i;
+    const double log_ratio = std::log(variance[1] / variance[0]);
+    EXPECT_LT(std::abs(log_ratio) / std::sqrt(4.0 / kKeys), 5.5) << "parameter " << i;
+    pooled_ratio += log_ratio / static_cast<double>(sums[0].size());
+  }
+  // All parameters together see a deviation that is off by 5 % (log ratio 0.1) from far.
+  EXPECT_LT(std::abs(pooled_ratio), 0.04);
+}
+
+}  // namespace
+}  // namespace lazydp
