@@ -150,11 +150,12 @@ TEST(Gemm, BlocksOfExamplesAreEvenInNumberAndNearlyEqual) {
     const std::size_t block = examples_per_block(batch);
     const std::size_t blocks = (batch + block - 1) / block;
     EXPECT_EQ(blocks % 2, 0u) << batch;
-    EXPECT_LE(block, 128u) << batch;
+    EXPECT_LE(block, 256u) << batch;
     EXPECT_GE((batch - (blocks - 1) * block) * 2, block) << "the last block of " << batch;
   }
   EXPECT_GT(examples_per_block(0), 0u);
-  EXPECT_EQ(examples_per_block(2048), 128u);
+  EXPECT_EQ(examples_per_block(2048), 256u);
+  EXPECT_EQ(examples_per_block(1024), 128u);
 }
 
 }  // namespace

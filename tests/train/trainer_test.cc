@@ -35,12 +35,12 @@ TEST(Trainer, AStepInSteadyStateAllocatesNothing) {
   for (const Recipe& r : kRecipes) {
     for (const bool ahead : {false, true}) {
       Settings s;
-      s.steps = 400;
+      s.steps = 1200;
       s.sampling_rate = 0.5;
       s.ahead = ahead;
       World world(s.shape, s.key, s.sampling_rate);
       Trainer trainer = make_trainer(world, r.name, s);
-      for (int i = 0; i < 200; ++i) trainer.step();
+      for (int i = 0; i < 1000; ++i) trainer.step();  // batches reach their high-water size
       const std::uint64_t before = oracle::allocations();
       for (int i = 0; i < 50; ++i) trainer.step();
       EXPECT_EQ(oracle::allocations() - before, 0u) << r.name << " ahead " << ahead;

@@ -13,6 +13,7 @@ namespace {
 
 constexpr double kTinyRate = 1e-6;
 constexpr Step kMaxRounds = 100'000;
+constexpr Step kAgingSteps = 1'000'000;  // may have passed before the first round
 
 // Those whose step is one backward pass, unless somebody names others.
 std::vector<Recipe> choose_contenders(const Given& given) {
@@ -56,6 +57,9 @@ BenchOptions choose_bench(const Given& given) {
   Given timed = given;
   if (!timed.synthetic) timed.synthetic = "uniform";
   bench.task = choose_task(timed, bench.model);
+  if (bench.task.learnable()) {
+    refuse("synthetic", bench.task.name, "uniform, zipf:S or skew:36|10|0.6 where steps are timed");
+  }
   bench.performance = choose_performance(given);
   bench.batch = given.batch ? whole_number("batch", *given.batch, 1, bench.task.examples())
                             : defaults_for(AccessLaw{}, kRecipes.back()).batch;
@@ -63,7 +67,7 @@ BenchOptions choose_bench(const Given& given) {
       static_cast<Step>(whole_number("rounds", given.rounds.value_or("31"), 1, kMaxRounds));
   bench.seed = choose_seed(given);
   require_memory(memory_needs(bench.model.shape, bench.contenders, 0.0, bench.performance,
-                              bench.batch, bench.rounds, bench.task.bytes()),
+                              bench.batch, bench.rounds + kAgingSteps, bench.task.bytes()),
                  available_memory());
   return bench;
 }

@@ -7,6 +7,7 @@
 
 #include "lazydp/apps/run_options.h"
 #include "lazydp/apps/session.h"
+#include "lazydp/train/aging.h"
 
 namespace lazydp::apps {
 namespace {
@@ -19,9 +20,11 @@ struct Contender {
   Measured measured;
 };
 
-// Brings a contender's history to the lateness that its rows would have after a long run.
-double age(Trainer& /*trainer*/, const BenchOptions& /*options*/) {
-  return kNone;
+// Brings a contender's rows to the lateness of a long run, where rows wait at all.
+double age(Trainer& trainer, const BenchOptions& options, const Session& session) {
+  if (trainer.updates().history(0) == nullptr) return kNone;
+  const auto lookups = static_cast<double>(options.batch * options.model.shape.pooling);
+  return pre_age(trainer, session.tables, std::get<AccessLaw>(options.task.what), lookups);
 }
 
 // Batches come from a seed of its own: rows that another contender has just read would be in the
@@ -38,7 +41,7 @@ Contender make_contender(const BenchOptions& options, const Task& task, const Re
                                                 *task.train, *contender.sampler);
   contender.measured.recipe = recipe;
   contender.measured.history_bytes = contender.trainer->updates().bytes();
-  contender.measured.lateness = age(*contender.trainer, options);
+  contender.measured.lateness = age(*contender.trainer, options, session);
   return contender;
 }
 

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kFloat = sizeof(float);
 constexpr double kGrowth = 1.25;         // AlignedBuffer takes a quarter more than asked
-constexpr double kBytesPerStep = 150.0;  // two clocks, and the time a step took
+constexpr double kBytesPerStep = 100.0;  // two clocks, and the time a step took
 constexpr double kProgram = 64e6;        // code, libraries, threads' stacks, BLAS' buffers
 
 // How many histories a trainer keeps: one for rows that wait, one for EANA's rows of a step.

@@ -21,7 +21,7 @@ void row(std::ostream& out, const std::string& label, const std::string& value) 
 std::string privacy_in_words(const Claim& claim) {
   if (!claim.holds) return "no claim: " + claim.because;
   return "epsilon " + fixed(claim.epsilon, 2) + " at delta " + shortest(claim.delta) + " (" +
-         (claim.accountant == Accountant::rdp ? "RDP" : "PLD") + " accountant)";
+         std::string(accountant_name(claim.accountant)) + " accountant)";
 }
 
 std::string name_of(const Finished& run) {
@@ -46,12 +46,14 @@ void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
   }
 }
 
-void print_stages(std::ostream& out, const RunResult& result) {
+void print_stages(std::ostream& out, const Finished& run) {
   std::string text;
-  for (const auto& [name, ms] : result.times.stages_ms()) {
+  const Performance& performance = run.options.performance;
+  for (const auto& [name, ms] :
+       run.result.times.stages_ms(run.options.plan.recipe, performance.kernels)) {
     text += std::string(name) + " " + fixed(ms, 2) + "  ";
   }
-  row(out, "ms of a step", text);
+  row(out, "ms of a step", text + "(" + stages_name(performance) + " kernels)");
 }
 
 }  // namespace
@@ -78,7 +80,7 @@ void print_report(std::ostream& out, const Finished& run) {
           fixed(median(times.step_ms()), 2) + " ms a step (median), " +
           fixed(std::ranges::min(times.step_ms()), 2) + " (fastest); settle " +
           settle_name(options.performance));
-  print_stages(out, result);
+  print_stages(out, run);
   row(out, "rows a step",
       with_commas(times.rows_read()) + " read, " + with_commas(times.rows_written()) + " written");
   row(out, "memory",

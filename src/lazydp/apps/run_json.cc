@@ -56,7 +56,7 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"bayes_logloss", result.bayes_logloss},
       {"epsilon", claim.holds ? Json(claim.epsilon) : Json()},
       {"delta", claim.delta},
-      {"accountant", name_of(claim.accountant)},
+      {"accountant", accountant_name(claim.accountant)},
       {"claim", claim.holds ? claim.because : "none: " + claim.because},
   };
   if (result.microbatches.examples > 0) {

@@ -21,17 +21,18 @@ HWY_INLINE std::size_t first_pair(std::size_t i) {
 
 // Stores the sums of the lanes of four vectors.
 HWY_INLINE void store_sums(Vec v0, Vec v1, Vec v2, Vec v3, float* to) {
-#if HWY_TARGET == HWY_SCALAR
-  to[0] = hn::GetLane(v0), to[1] = hn::GetLane(v1);
-  to[2] = hn::GetLane(v2), to[3] = hn::GetLane(v3);
-#else
   const Tag d;
+#if HWY_MAX_BYTES >= 32 && !HWY_HAVE_SCALABLE  // eight lanes: two blocks of four
   const Vec v02 = hn::Add(hn::InterleaveLower(d, v0, v2), hn::InterleaveUpper(d, v0, v2));
   const Vec v13 = hn::Add(hn::InterleaveLower(d, v1, v3), hn::InterleaveUpper(d, v1, v3));
   const Vec sums = hn::Add(hn::InterleaveLower(d, v02, v13), hn::InterleaveUpper(d, v02, v13));
-  float blocks[8] = {};  // 4 or 8 lanes
-  hn::StoreU(sums, d, blocks);
-  for (std::size_t i = 0; i < 4; ++i) to[i] = blocks[i] + blocks[4 + i];
+  const hn::Half<Tag> four;
+  hn::StoreU(hn::Add(hn::LowerHalf(four, sums), hn::UpperHalf(four, sums)), four, to);
+#else
+  to[0] = hn::GetLane(hn::SumOfLanes(d, v0));
+  to[1] = hn::GetLane(hn::SumOfLanes(d, v1));
+  to[2] = hn::GetLane(hn::SumOfLanes(d, v2));
+  to[3] = hn::GetLane(hn::SumOfLanes(d, v3));
 #endif
 }
 
@@ -77,7 +78,11 @@ void pair_dots(const float* vectors, std::size_t count, std::size_t dim, float* 
       twelve_dots(a, b, dim, sums);
       for (std::size_t r = i; r < end; ++r) {
         float* const row = dots + first_pair(r) + j;
-        for (std::size_t c = 0; c < 4 && j + c < r; ++c) row[c] = sums[r - i][c];
+        if (j + 4 <= r) {
+          hwy::CopyBytes<4 * sizeof(float)>(sums[r - i], row);
+        } else {
+          for (std::size_t c = 0; j + c < r; ++c) row[c] = sums[r - i][c];
+        }
       }
     }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <sstream>
 
 #include "lazydp/privacy/require.h"
@@ -41,71 +42,92 @@ double guess_between(const Trial& a, const Trial& b, double epsilon, int round) 
   return a.value * std::pow(b.value / a.value, std::clamp(part, 0.0, 1.0));
 }
 
+bool fits(const Trial& trial, const Budget& budget) {
+  return trial.epsilon <= budget.epsilon;
+}
+
+// Nothing if kMostNoise is not enough. `start`: any positive guess.
+std::optional<double> least_noise(const Budget& budget, double sampling_rate, std::uint64_t steps,
+                                  Accountant accountant, double start) {
+  const auto attempt = [&](double noise) {
+    return Trial{noise, epsilon(ledger_of(sampling_rate, noise, steps), budget.delta, accountant)};
+  };
+  Trial enough = attempt(start);
+  Trial too_little = enough;
+  while (!fits(enough, budget)) {
+    if (enough.value >= kMostNoise) return std::nullopt;
+    too_little = enough;
+    enough = attempt(std::min(kMostNoise, enough.value * 2));
+  }
+  while (fits(too_little, budget)) {
+    if (too_little.value <= kLeastNoise) return too_little.value;
+    enough = too_little;
+    too_little = attempt(std::max(kLeastNoise, too_little.value / 2));
+  }
+  for (int round = 0; enough.value > too_little.value * (1 + kPrecision); ++round) {
+    // Half a tolerance away from both ends: one more trial beside a good guess closes the bracket.
+    const double inset = 1 + kPrecision / 2;
+    const double guess = guess_between(too_little, enough, budget.epsilon, round);
+    const Trial trial = attempt(std::clamp(guess, too_little.value * inset, enough.value / inset));
+    (fits(trial, budget) ? enough : too_little) = trial;
+  }
+  return enough.value;
+}
+
+// `start`: a guess, 1 or more.
+std::uint64_t most_steps(const Budget& budget, double sampling_rate, double noise_multiplier,
+                         Accountant accountant, std::uint64_t start) {
+  const auto attempt = [&](std::uint64_t steps) {
+    const Ledger ledger = ledger_of(sampling_rate, noise_multiplier, steps);
+    return Trial{static_cast<double>(steps), epsilon(ledger, budget.delta, accountant)};
+  };
+  Trial within = attempt(start);
+  if (!fits(within, budget)) {
+    return start == 1 ? 0 : most_steps(budget, sampling_rate, noise_multiplier, accountant, 1);
+  }
+  Trial beyond = within;
+  while (fits(beyond, budget)) {
+    if (beyond.value >= static_cast<double>(kMostSteps)) return kMostSteps;
+    within = beyond;
+    beyond = attempt(std::min(kMostSteps, static_cast<std::uint64_t>(within.value) * 2));
+  }
+  for (int round = 0; beyond.value > within.value + 1; ++round) {
+    const double guess = std::floor(guess_between(within, beyond, budget.epsilon, round));
+    const double inside = std::clamp(guess, within.value + 1, beyond.value - 1);
+    const Trial trial = attempt(static_cast<std::uint64_t>(inside));
+    (fits(trial, budget) ? within : beyond) = trial;
+  }
+  return static_cast<std::uint64_t>(within.value);
+}
+
 }  // namespace
 
 double noise_for_budget(const Budget& budget, double sampling_rate, std::uint64_t steps,
                         Accountant accountant) {
   validate(budget);
   require(steps > 0, "steps", steps, "1 or more");
-  const auto attempt = [&](double noise) {
-    return Trial{noise, epsilon(ledger_of(sampling_rate, noise, steps), budget.delta, accountant)};
-  };
-  const auto fits = [&](const Trial& trial) { return trial.epsilon <= budget.epsilon; };
-
-  Trial enough = attempt(1);
-  Trial too_little = enough;
-  while (!fits(enough)) {
-    if (enough.value > kMostNoise) {
-      std::ostringstream message;
-      message << "no noise_multiplier up to " << kMostNoise << " gives epsilon " << budget.epsilon
-              << " at delta " << budget.delta << " over " << steps << " steps by "
-              << accountant_name(accountant) << "; raise epsilon or delta"
-              << (accountant == Accountant::rdp ? ", or use the pld accountant" : "");
-      throw UserError(message.str());
-    }
-    too_little = enough;
-    enough = attempt(enough.value * 2);
+  std::optional<double> noise = least_noise(budget, sampling_rate, steps, Accountant::rdp, 1);
+  if (accountant != Accountant::rdp) {  // the cheap answer is where to start
+    noise = least_noise(budget, sampling_rate, steps, accountant, noise.value_or(1));
   }
-  while (fits(too_little)) {
-    if (too_little.value < kLeastNoise) return too_little.value;
-    enough = too_little;
-    too_little = attempt(too_little.value / 2);
-  }
-
-  for (int round = 0; enough.value > too_little.value * (1 + kPrecision); ++round) {
-    // Half a tolerance away from both ends: one more trial beside a good guess closes the bracket.
-    const double inset = 1 + kPrecision / 2;
-    const double guess = guess_between(too_little, enough, budget.epsilon, round);
-    const Trial trial = attempt(std::clamp(guess, too_little.value * inset, enough.value / inset));
-    (fits(trial) ? enough : too_little) = trial;
-  }
-  return enough.value;
+  if (noise) return *noise;
+  std::ostringstream message;
+  message << "epsilon is " << budget.epsilon << " at delta " << budget.delta << " over " << steps
+          << " steps; no noise_multiplier up to " << kMostNoise << " gives that by "
+          << accountant_name(accountant) << ": raise epsilon or delta"
+          << (accountant == Accountant::rdp ? ", or use the pld accountant" : "");
+  throw UserError(message.str());
 }
 
 std::uint64_t max_steps(const Budget& budget, double sampling_rate, double noise_multiplier,
                         Accountant accountant) {
   validate(budget);
-  const auto attempt = [&](std::uint64_t steps) {
-    const Ledger ledger = ledger_of(sampling_rate, noise_multiplier, steps);
-    return Trial{static_cast<double>(steps), epsilon(ledger, budget.delta, accountant)};
-  };
-  const auto fits = [&](const Trial& trial) { return trial.epsilon <= budget.epsilon; };
-
-  Trial within = attempt(1);
-  if (!fits(within)) return 0;
-  Trial beyond = within;
-  while (fits(beyond)) {
-    if (beyond.value >= static_cast<double>(kMostSteps)) return kMostSteps;
-    within = beyond;
-    beyond = attempt(std::min(kMostSteps, static_cast<std::uint64_t>(within.value) * 8));
+  std::uint64_t steps = most_steps(budget, sampling_rate, noise_multiplier, Accountant::rdp, 1);
+  if (accountant != Accountant::rdp) {
+    steps = most_steps(budget, sampling_rate, noise_multiplier, accountant,
+                       std::max<std::uint64_t>(steps, 1));
   }
-  for (int round = 0; beyond.value > within.value + 1; ++round) {
-    const double guess = std::floor(guess_between(within, beyond, budget.epsilon, round));
-    const double inside = std::clamp(guess, within.value + 1, beyond.value - 1);
-    const Trial trial = attempt(static_cast<std::uint64_t>(inside));
-    (fits(trial) ? within : beyond) = trial;
-  }
-  return static_cast<std::uint64_t>(within.value);
+  return steps;
 }
 
 }  // namespace lazydp
