@@ -127,7 +127,7 @@ const std::vector<Bad> kModels = {
      2,
      {"106.5 TB", "available"}},
     {"ActivationsBeyondMemory",
-     {"train", "--model", "kaggle", "--scale", "0.001", "--top", "1048576-1048576-1"},
+     {"train", "--model", "kaggle", "--scale", "0.001", "--top", "1048576-300000-1"},
      2,
      {"bytes", "available"}},
     {"ClickOnAnotherModel",

@@ -50,8 +50,8 @@ INSTANTIATE_TEST_SUITE_P(Train, EveryAlgorithm, testing::ValuesIn([] {
                            for (const Recipe& recipe : kRecipes) names.emplace_back(recipe.name);
                            return names;
                          }()),
-                         [](const auto& info) {
-                           std::string name = info.param;
+                         [](const auto& algorithm) {
+                           std::string name = algorithm.param;
                            std::erase(name, '-');
                            return name;
                          });

@@ -77,9 +77,9 @@ inline TwoDeltas two_step_deltas(const SampledDensities& first, const SampledDen
   return total;
 }
 
-// E_Q[(P/Q)^order] - 1 of one step, by the trapezoid rule, which converges exponentially here. The
+// log E_Q[(P/Q)^order] of one step, by the trapezoid rule, which converges exponentially here. The
 // mean of (P/Q) - 1 is zero and is taken out, so that small results keep their digits.
-inline double excess_moment(double sampling_rate, double sigma, double order) {
+inline double log_moment(double sampling_rate, double sigma, double order) {
   const double width = std::min(sigma / 40, sigma * sigma / 8);
   long double total = 0;  // for its range: the factors overflow where their product does not
   for (double x = -12 * sigma; x < order + 12 * sigma; x += width) {
@@ -87,7 +87,8 @@ inline double excess_moment(double sampling_rate, double sigma, double order) {
     const long double term = std::expm1(order * std::log1p(ratio)) - order * ratio;
     total += std::exp(-0.5L * x * x / (sigma * sigma)) * term;
   }
-  return static_cast<double>(total * width / (sigma * std::sqrt(2 * std::acos(-1.0))));
+  const long double scale = width / (sigma * std::sqrt(2 * std::acos(-1.0L)));
+  return static_cast<double>(std::log1p(scale * total));
 }
 
 }  // namespace lazydp

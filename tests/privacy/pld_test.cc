@@ -91,7 +91,7 @@ TEST(Pld, BothDirectionsAgreeWithIntegrationInThePlane) {
 }
 
 TEST(Pld, LowerAndUpperBoundEncloseTheTruthClosely) {
-  for (const double q : {1e-4, 0.003, 0.05, 0.5}) {
+  for (const double q : {1e-4, 0.01, 0.3}) {
     for (const double sigma : {0.6, 1.0, 4.0}) {
       for (const std::uint64_t steps : {1, 40, 2500}) {
         const Ledger ledger = ledger_of(q, sigma, steps);
@@ -108,7 +108,7 @@ TEST(Pld, LowerAndUpperBoundEncloseTheTruthClosely) {
 }
 
 TEST(Pld, IsTighterThanRenyi) {
-  for (const double q : {0.001, 0.02, 0.3, 1.0}) {
+  for (const double q : {0.001, 0.05, 1.0}) {
     for (const double sigma : {0.7, 2.0}) {
       for (const std::uint64_t steps : {1, 1000}) {
         const Ledger ledger = ledger_of(q, sigma, steps);

@@ -89,7 +89,7 @@ Command parse_command(std::span<const Verb> verbs, std::span<const std::string> 
     throw UserError(error.what());
   }
   if (!app.remaining().empty()) {
-    const std::string& unknown = app.remaining().front();
+    const std::string unknown = app.remaining().front();
     refuse("unknown flag '" + unknown + "' for lazydp " + std::string(verb.name), unknown,
            names_of(flags), "lazydp " + std::string(verb.name) + " --help");
   }

@@ -7,16 +7,22 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-constexpr Defaults kClickPrivate = {.batch = 4096,
-                                    .epochs = 10,
-                                    .table_rate = 100,
+// A small clip norm would favour AUC over log-loss: where every gradient is clipped, each example
+// pulls equally hard, and the model drifts towards the commoner label.
+constexpr Defaults kClickPrivate = {.batch = 8192,
+                                    .epochs = 20,
+                                    .table_rate = 20,
                                     .dense_rate = 2,
                                     .warmup = 0.1,
                                     .shape = Schedule::Shape::polynomial,
-                                    .clip_norm = 0.3,
-                                    .noise_multiplier = 0.7};
-constexpr Defaults kClickPlain = {
-    .batch = 256, .epochs = 4, .table_rate = 1, .dense_rate = 0.1, .clip_norm = kInfinity};
+                                    .clip_norm = 5,
+                                    .noise_multiplier = 0.97};
+constexpr Defaults kClickPlain = {.batch = 256,
+                                  .epochs = 4,
+                                  .table_rate = 0.6,
+                                  .dense_rate = 0.2,
+                                  .shape = Schedule::Shape::polynomial,
+                                  .clip_norm = kInfinity};
 constexpr Defaults kLargePrivate = {.batch = 8192,
                                     .epochs = 10,
                                     .table_rate = 100,

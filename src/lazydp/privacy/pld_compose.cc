@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <complex>
-#include <limits>
 #include <span>
 
 #include "lazydp/privacy/pld_fourier.h"
@@ -52,14 +51,9 @@ Product multiply(const std::vector<Phase>& phases, std::span<const Complex> node
     const auto steps = static_cast<double>(phase.steps);
     const double size = std::sqrt(std::norm(z));
     relative += steps * error / (size + error);
-    if (phase.steps == 1) {
-      value *= z;
-      bound *= size + error;
-    } else {
-      value *= std::polar(std::exp(steps * std::log(size)), steps * std::arg(z));
-      bound *= std::exp(steps * std::log(size + error));
-    }
+    bound *= phase.steps == 1 ? size + error : std::exp(steps * std::log(size + error));
     if (bound < kFaded) return {0, bound};
+    value *= phase.steps == 1 ? z : std::polar(std::pow(size, steps), steps * std::arg(z));
   }
   return {value, bound * relative};
 }

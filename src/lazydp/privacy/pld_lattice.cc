@@ -1,10 +1,7 @@
-// Moves loss atoms onto a lattice, so that sums of losses can be composed by Fourier transform.
+#include "lazydp/privacy/pld_lattice.h"
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
-
-#include "lazydp/privacy/pld_loss.h"
 
 namespace lazydp {
 namespace {

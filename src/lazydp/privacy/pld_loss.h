@@ -26,9 +26,6 @@ struct LossAtoms {
 LossAtoms loss_atoms(const Node& node, Direction direction, Bound bound, double reach);
 double mass_beyond(double reach);
 
-// The same distribution on multiples of `spacing`, bounded from the same side.
-LossAtoms on_lattice(const LossAtoms& atoms, Bound bound, double spacing);
-
 // log E_P[exp(tilt * loss)], its first and second derivative in `tilt`: the mean and variance of
 // the loss under P tilted by exp(tilt * loss).
 struct Cumulant {

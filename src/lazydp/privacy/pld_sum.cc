@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lazydp/privacy/pld_lattice.h"
+
 namespace lazydp {
 namespace {
 
@@ -96,8 +98,8 @@ LossSum loss_sum(const Phases& phases, Direction direction, Bound bound, double 
   }
   // Nodes that are mixed need a common centre.
   if (sum.mixes_nodes()) {
-    std::nth_element(centres.begin(), centres.begin() + centres.size() / 2, centres.end());
-    std::fill(centres.begin(), centres.end(), double{centres[centres.size() / 2]});
+    const double common = centres[centres.size() / 2];
+    std::fill(centres.begin(), centres.end(), common);
   }
   for (std::size_t i = 0; i < centres.size(); ++i) {
     for (double& loss : sum.nodes[i].loss) loss -= centres[i];

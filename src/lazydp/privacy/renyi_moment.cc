@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <vector>
 
@@ -87,6 +86,7 @@ double at_fraction(double q, double sigma, double order) {
   double sum = 0;
   for (int i = 0; i < first_tail_term; ++i) sum += std::exp(logs[i] - largest);
   std::vector<double> tail;
+  tail.reserve(kTailTerms);
   for (int k = 0; k < kTailTerms; ++k)
     tail.push_back(std::exp(logs[first_tail_term + k] - largest));
   const double log_moment = largest + std::log(sum - alternating_sum(tail));
