@@ -21,6 +21,7 @@ TEST(BenchSteps, MeasuresEveryContenderAndEveryRatio) {
   EXPECT_EQ(json["rounds"], 5);
   EXPECT_EQ(json["synthetic"], "zipf:1.05");
   EXPECT_EQ(json["table_bytes"], 120 * 4 * 4);
+  EXPECT_GT(json["lateness"], 0.0);
   ASSERT_EQ(json["results"].size(), 4u);
   for (const auto& result : json["results"]) {
     const auto& ms = result["step_ms"];
@@ -31,6 +32,8 @@ TEST(BenchSteps, MeasuresEveryContenderAndEveryRatio) {
     EXPECT_TRUE(result["stages_ms"].contains("settle"));
     EXPECT_FALSE(result["stages_ms"].contains("data")) << "drawing the batch is not in the step";
     EXPECT_GT(result["data_ms"], 0.0);
+    const bool waits = result["algorithm"].get<std::string>().starts_with("lazydp");
+    EXPECT_EQ(result["lateness"].is_number(), waits);
     EXPECT_EQ(result["noise_elements_per_second"].is_number(), result["algorithm"] == "dpsgd-f");
   }
   std::set<std::pair<std::string, std::string>> pairs;

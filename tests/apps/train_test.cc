@@ -206,6 +206,27 @@ TEST(Train, ReplacesAnOldJsonFileWhole) {
   EXPECT_EQ(place.files(), std::vector<std::string>{"numbers.json"});
 }
 
+TEST(Train, SplitKernelsTimeThePapersStagesApartAndEndInTheSameModel) {
+  const Workplace place;
+  const std::vector<std::string> run =
+      tiny({"train", "--steps", "4", "--seed", "1", "--algorithm", "dpsgd-r"});
+  const auto fused = place.json(run);
+  const auto split = place.json(with(run, {"--stages", "split"}));
+  ASSERT_EQ(place.last().code, 0) << place.last().err;
+  EXPECT_EQ(fused["stages"], "fused");
+  EXPECT_EQ(split["stages"], "split");
+  for (const char* whole : {"settle", "backward"}) {
+    EXPECT_TRUE(fused["stages_ms"].contains(whole));
+    EXPECT_FALSE(split["stages_ms"].contains(whole));
+  }
+  for (const char* part : {"history", "noise_sampling", "noisy_gradient", "noise_update",
+                           "per_example", "per_batch"}) {
+    EXPECT_FALSE(fused["stages_ms"].contains(part)) << part;
+    EXPECT_TRUE(split["stages_ms"].contains(part)) << part;
+  }
+  EXPECT_NEAR(fused["loss"].get<double>(), split["loss"].get<double>(), 1e-5);
+}
+
 TEST(Train, MaterialisingReportsItsMicroBatches) {
   const Workplace place;
   const auto json = place.json(tiny({"train", "--steps", "2", "--algorithm", "dpsgd-b"}));

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "lazydp/model/pair_dots.h"
+#include "lazydp/kernels/pair_dots.h"
 #include "tests/model/fill.h"
 
 namespace lazydp {

@@ -27,6 +27,13 @@ double noise_speed(const BenchOptions& options, const Measured& contender) {
   return elements / (ms * 1e-3);
 }
 
+// The same for all whose rows wait: it follows from where look-ups go. NaN if there are none.
+double lateness_of(const std::vector<Measured>& measured) {
+  const auto waits = [](const Measured& m) { return !std::isnan(m.lateness); };
+  const auto first = std::ranges::find_if(measured, waits);
+  return first == measured.end() ? std::numeric_limits<double>::quiet_NaN() : first->lateness;
+}
+
 StageTimes stages_without_data(const BenchOptions& options, const Measured& m) {
   StageTimes stages = m.times.stages_ms(m.recipe, options.performance.kernels);
   std::erase_if(stages, [](const auto& stage) {
@@ -101,6 +108,7 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
                {"settle", settle_name(options.performance)},
                {"stages", stages_name(options.performance)},
                {"table_bytes", shape.table_bytes()},
+               {"lateness", lateness_of(measured)},
                {"results", Json::array()},
                {"ratios", Json::array()}};
   for (const Measured& m : measured) {

@@ -23,16 +23,20 @@ constexpr Defaults kClickPlain = {.batch = 256,
                                   .dense_rate = 0.2,
                                   .shape = Schedule::Shape::polynomial,
                                   .clip_norm = kInfinity};
-constexpr Defaults kLargePrivate = {.batch = 8192,
+constexpr Defaults kLargePrivate = {.batch = 16384,
                                     .epochs = 10,
-                                    .table_rate = 100,
+                                    .table_rate = 30,
                                     .dense_rate = 2,
                                     .warmup = 0.1,
                                     .shape = Schedule::Shape::polynomial,
-                                    .clip_norm = 0.3,
-                                    .noise_multiplier = 0.6};
-constexpr Defaults kLargePlain = {
-    .batch = 512, .epochs = 4, .table_rate = 1.5, .dense_rate = 0.1, .clip_norm = kInfinity};
+                                    .clip_norm = 5,
+                                    .noise_multiplier = 0.71};
+constexpr Defaults kLargePlain = {.batch = 512,
+                                  .epochs = 4,
+                                  .table_rate = 1,
+                                  .dense_rate = 0.2,
+                                  .shape = Schedule::Shape::polynomial,
+                                  .clip_norm = kInfinity};
 // The paper's values for its experiments on speed.
 constexpr Defaults kTimingPrivate = {.batch = 2048,
                                      .steps = 20,

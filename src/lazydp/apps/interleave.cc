@@ -5,6 +5,7 @@
 #include <numeric>
 #include <string>
 
+#include "lazydp/apps/number_text.h"
 #include "lazydp/apps/run_options.h"
 #include "lazydp/apps/session.h"
 #include "lazydp/train/aging.h"
@@ -59,6 +60,8 @@ std::vector<std::size_t> order_of(Step round, std::size_t count) {
 
 std::vector<Measured> interleave(const BenchOptions& options, const Task& task,
                                  Progress& progress) {
+  progress.say("preparing " + human_bytes(static_cast<double>(options.model.shape.table_bytes())) +
+               " of tables, and histories as late as in a long run ...");
   const Seed seed = make_seed(options.seed);
   Session session(options.model.shape, seed);
   std::vector<Contender> contenders;

@@ -89,6 +89,8 @@ void require_memory_for(const RunOptions& options) {
 
 RunResult train_run(const RunOptions& options, const Task& task, Progress& progress) {
   const ModelShape& shape = options.model.shape;
+  progress.say("preparing " + human_bytes(static_cast<double>(shape.table_bytes())) +
+               " of tables for " + std::string(options.plan.recipe.name) + " ...");
   const Seed seed = make_seed(options.seed);
   Session session(shape, seed);
   const auto sampler = make_sampler(options.sampling, seed, task.train->size(),

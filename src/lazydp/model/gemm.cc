@@ -95,7 +95,7 @@ void parallel_transpose_times(ConstMatrixView a, ConstMatrixView b, MatrixView c
 
 std::size_t examples_per_block(std::size_t batch_size) {
   // Every block packs all weights anew: blocks of 256 reach 98 % of the speed of whole halves, 128
-  // about 93 %, 64 about 80 %. Smaller batches take 128, for machines of more cores.
+  // about 90 %, 64 about 80 %. Smaller batches take 128, for machines of more cores.
   return even_block(batch_size, std::clamp<std::size_t>(divide_up(batch_size, 8), 128, 256));
 }
 

@@ -3,7 +3,8 @@
 //
 // Every product overwrites `c` without reading it. The first three run on the calling thread: they
 // are meant for blocks of examples inside a parallel loop, which is faster than a BLAS that brings
-// its own threads. A row of `c` depends on no other row's values: a NaN stays in its row.
+// its own threads. In a b and a bᵀ a row of `c` depends on the same row of `a` and on no other: the
+// NaN of an example stays with that example.
 
 #include <cstddef>
 

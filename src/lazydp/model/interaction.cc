@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lazydp/base/error.h"
-#include "lazydp/model/pair_dots.h"
+#include "lazydp/kernels/pair_dots.h"
 
 namespace lazydp {
 namespace {

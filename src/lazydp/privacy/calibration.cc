@@ -32,8 +32,8 @@ struct Trial {
   double value, epsilon;
 };
 
-// Where the line through two trials, on logarithmic scales, meets epsilon; always strictly between
-// them. Every third guess halves the bracket instead, so that no curve can stall the search.
+// Where the line through two trials, on logarithmic scales, meets epsilon. Every third guess halves
+// the bracket instead, so that no curve can stall the search.
 double guess_between(const Trial& a, const Trial& b, double epsilon, int round) {
   double part = 0.5;
   if (round % 3 != 2 && a.epsilon > 0 && b.epsilon > 0 && std::isfinite(a.epsilon + b.epsilon)) {

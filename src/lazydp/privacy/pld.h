@@ -16,7 +16,8 @@ double pld_epsilon(const Ledger& ledger, double delta);
 double pld_delta(const Ledger& ledger, double epsilon);
 
 // Lower bounds by an independent discretisation: the truth lies between. For tests and for showing
-// how little is given away; never to be claimed.
+// how little is given away; never to be claimed. They compose phase by phase, hence are meant for
+// ledgers of at most a hundred or so different mechanisms.
 double pld_epsilon_lower(const Ledger& ledger, double delta);
 double pld_delta_lower(const Ledger& ledger, double epsilon);
 

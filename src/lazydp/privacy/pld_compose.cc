@@ -1,5 +1,6 @@
 #include "lazydp/privacy/pld_compose.h"
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <span>
@@ -11,15 +12,16 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Units of error of a spectrum of total mass 1: about four roundings a stage, and those of the
-// atoms.
+// Error of a spectrum of total mass 1: some four roundings in each stage of the transform.
 constexpr double kErrorPerStage = 1e-15;
 // A frequency that has faded this far is called zero.
 constexpr double kFaded = 1e-30;
 
-std::size_t wrap(std::int64_t index, std::size_t points) {
-  const auto size = static_cast<std::int64_t>(points);
-  return static_cast<std::size_t>(((index % size) + size) % size);
+// Whole numbers of any size, modulo `points`.
+std::size_t wrap(double index, std::size_t points) {
+  const auto size = static_cast<double>(points);
+  const double rest = std::fmod(index, size);
+  return static_cast<std::size_t>(rest < 0 ? rest + size : rest);
 }
 
 std::vector<Complex> tilted_spectrum(const LossAtoms& atoms, double tilt, const Lattice& lattice,
@@ -27,8 +29,7 @@ std::vector<Complex> tilted_spectrum(const LossAtoms& atoms, double tilt, const 
   const double log_moment = cumulant(atoms, tilt).value;
   std::vector<double> signal(lattice.points, 0.0);
   for (std::size_t i = 0; i < atoms.loss.size(); ++i) {
-    const auto index = static_cast<std::int64_t>(std::llround(atoms.loss[i] / lattice.spacing));
-    signal[wrap(index, lattice.points)] +=
+    signal[wrap(std::round(atoms.loss[i] / lattice.spacing), lattice.points)] +=
         std::exp(atoms.log_mass[i] + tilt * atoms.loss[i] - log_moment);
   }
   return fourier.spectrum(signal);
@@ -83,9 +84,9 @@ ComposedLoss compose(const LossSum& sum, double tilt, const Lattice& lattice) {
   const std::vector<double> wrapped = fourier.signal(spectrum);
   ComposedLoss result{{}, sum.cumulant(tilt).value, 0};
   result.mass.resize(lattice.points);
-  for (std::size_t j = 0; j < lattice.points; ++j) {
-    result.mass[j] = wrapped[wrap(lattice.first + static_cast<std::int64_t>(j), lattice.points)];
-  }
+  const std::size_t first = wrap(lattice.first, lattice.points);
+  std::rotate_copy(wrapped.begin(), wrapped.begin() + static_cast<std::ptrdiff_t>(first),
+                   wrapped.end(), result.mass.begin());
   result.error_norm = std::sqrt(squares / static_cast<double>(lattice.points));  // Parseval
   return result;
 }

@@ -2,7 +2,6 @@
 // Adds up independent lattice losses by Fourier transform, and says how far rounding may be off.
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 #include "lazydp/privacy/pld_sum.h"
@@ -12,12 +11,10 @@ namespace lazydp {
 // Equally spaced total losses.
 struct Lattice {
   double shift, spacing;
-  std::int64_t first;
+  double first;  // a whole number
   std::size_t points;
 
-  double loss(std::size_t j) const {
-    return shift + static_cast<double>(first + static_cast<std::int64_t>(j)) * spacing;
-  }
+  double loss(std::size_t j) const { return shift + (first + static_cast<double>(j)) * spacing; }
 };
 
 // The tilted law of the total loss, wrapped around the lattice: mass[j] holds what falls on loss(j)

@@ -7,13 +7,13 @@
 namespace lazydp {
 namespace {
 
-constexpr double kErrorPerStep = 1e-14;  // relative, of an atom's mass and of a moment
+constexpr double kErrorPerStep = 1e-12;  // relative, of an atom's mass and of a moment
 
 Lattice lattice_over(const LossSum& sum, const Window& window) {
   const std::size_t points = lattice_size(sum, window);
   const double spacing = (window.high - window.low) / static_cast<double>(points);
   const double first = std::floor((window.low - sum.shift) / spacing);
-  return {sum.shift, spacing, static_cast<std::int64_t>(first), points};
+  return {sum.shift, spacing, first, points};
 }
 
 // L2 norm of f(u) = exp(-tilt u) (1 - exp(-u)) <= exp(-tilt u) min(1, u) over the lattice, u > 0:
@@ -29,8 +29,8 @@ double norm_of_weights(double tilt, const Lattice& lattice) {
 }  // namespace
 
 // delta(e) = sum over losses l > e of P(l) (1 - exp(e - l)), at lattice points from the highest
-// down. Sums are scaled to the current point and all terms are positive: nothing overflows, nothing
-// cancels.
+// down. Sums are scaled to the current point, and but for rounding all terms are positive: nothing
+// overflows, nothing cancels.
 class PrivacyCurve::Descent {
  public:
   explicit Descent(const PrivacyCurve& curve)

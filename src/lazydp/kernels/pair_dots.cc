@@ -1,8 +1,8 @@
-#include "lazydp/model/pair_dots.h"
+#include "lazydp/kernels/pair_dots.h"
 
 // Highway compiles this file once for each instruction set and chooses at run time.
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "lazydp/model/pair_dots.cc"
+#define HWY_TARGET_INCLUDE "lazydp/kernels/pair_dots.cc"
 #include <hwy/foreach_target.h>
 // Highway wants its own header after the line above.
 #include <hwy/highway.h>
