@@ -4,12 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "lazydp/train/recipe.h"
 
 namespace lazydp::apps {
 namespace {
 
-const char* const kVerbs[] = {"train", "bench steps", "demo", "algorithms"};
+constexpr std::array kVerbs = {"train", "bench steps", "demo", "algorithms"};
 
 TEST(Program, WithoutWordsShowsItsVerbsAndExitsTwo) {
   const Ran ran = Workplace().run({});

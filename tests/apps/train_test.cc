@@ -47,6 +47,7 @@ TEST_P(EveryAlgorithm, TrainsAndWritesEveryField) {
 
 INSTANTIATE_TEST_SUITE_P(Train, EveryAlgorithm, testing::ValuesIn([] {
                            std::vector<std::string> names;
+                           names.reserve(kRecipes.size());
                            for (const Recipe& recipe : kRecipes) names.emplace_back(recipe.name);
                            return names;
                          }()),
@@ -65,8 +66,9 @@ nlohmann::json results(nlohmann::json json) {
   return json;
 }
 
-const std::vector<std::string> kShortClick = {"train", "--steps", "8", "--batch",
-                                              "512",   "--seed",  "7"};
+std::vector<std::string> short_click() {
+  return {"train", "--steps", "8", "--batch", "512", "--seed", "7"};
+}
 
 std::vector<std::string> with(std::vector<std::string> words,
                               const std::vector<std::string>& more) {
@@ -76,9 +78,9 @@ std::vector<std::string> with(std::vector<std::string> words,
 
 TEST(Train, IsTheSameBitForBitOnOneThreadAndOnTwo) {
   const Workplace place;
-  const auto one = place.json(with(kShortClick, {"--threads", "1"}));
+  const auto one = place.json(with(short_click(), {"--threads", "1"}));
   ASSERT_EQ(place.last().code, 0) << place.last().err;
-  const auto two = place.json(with(kShortClick, {"--threads", "2"}));
+  const auto two = place.json(with(short_click(), {"--threads", "2"}));
   EXPECT_EQ(one["threads"], 1);
   EXPECT_EQ(two["threads"], 2);
   EXPECT_TRUE(one["auc"].is_number());
@@ -87,8 +89,8 @@ TEST(Train, IsTheSameBitForBitOnOneThreadAndOnTwo) {
 
 TEST(Train, SettlesAheadToTheSameModel) {
   const Workplace place;
-  auto on_read = place.json(with(kShortClick, {"--settle", "on-read"}));
-  auto ahead = place.json(with(kShortClick, {"--settle", "ahead"}));
+  auto on_read = place.json(with(short_click(), {"--settle", "on-read"}));
+  auto ahead = place.json(with(short_click(), {"--settle", "ahead"}));
   ASSERT_EQ(place.last().code, 0) << place.last().err;
   EXPECT_EQ(ahead["settle"], "ahead");
   for (const char* value : {"loss", "auc", "logloss"}) EXPECT_EQ(on_read[value], ahead[value]);
@@ -96,7 +98,7 @@ TEST(Train, SettlesAheadToTheSameModel) {
 
 TEST(Train, AFixedSeedClaimsNoEpsilonAndSaysWhy) {
   const Workplace place;
-  const auto json = place.json(kShortClick);
+  const auto json = place.json(short_click());
   EXPECT_EQ(json["seed"], "fixed");
   EXPECT_TRUE(json["epsilon"].is_null());
   EXPECT_NE(json["claim"].get<std::string>().find("seed"), std::string::npos);
@@ -177,7 +179,7 @@ TEST(Train, FlagsWinOverTheConfigFile) {
 }
 
 TEST(Train, ReportsForPeopleAndTellsWhatIsNotClaimed) {
-  const Ran ran = Workplace().run(with(kShortClick, {"--eval-every", "4"}));
+  const Ran ran = Workplace().run(with(short_click(), {"--eval-every", "4"}));
   EXPECT_EQ(ran.code, 0);
   for (const char* text : {"held-out AUC", "Bayes", "steps/s", "no claim", "Never claimed"}) {
     EXPECT_NE(ran.out.find(text), std::string::npos) << text;

@@ -3,7 +3,7 @@
 # Exit 77 (skipped) where there is no repository to clone.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-if ! git rev-parse --verify --quiet HEAD >/dev/null; then
+if [[ ! -e .git ]] || ! git rev-parse --verify --quiet HEAD >/dev/null; then
   echo "not a repository with a commit: nothing to clone"
   exit 77
 fi

@@ -63,7 +63,7 @@ constexpr std::array kFlags = {
          "of the noise multiplier, as --lr-schedule; constant"},
     Flag{"--delta", &G::delta, kTrain, "D", kPrivacy,
          "at which epsilon is stated; at most 1e-6 and below 1 / examples"},
-    Flag{"--accountant", &G::accountant, kTrain, "rdp|pld", kPrivacy, "who computes epsilon; rdp"},
+    Flag{"--accountant", &G::accountant, kTrain, "rdp|pld", kPrivacy, "who computes epsilon; pld"},
     Flag{"--seed", &G::seed, kAll, "N", kPrivacy,
          "fixes all randomness: runs repeat, and no epsilon is claimed"},
 

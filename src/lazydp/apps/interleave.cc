@@ -51,7 +51,8 @@ Contender make_contender(const BenchOptions& options, const Task& task, const Re
 std::vector<std::size_t> order_of(Step round, std::size_t count) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::rotate(order, order.begin() + static_cast<std::ptrdiff_t>(round % count));
+  std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(round % count),
+              order.end());
   if (round / count % 2 == 1) std::ranges::reverse(order);
   return order;
 }
@@ -84,6 +85,7 @@ std::vector<Measured> interleave(const BenchOptions& options, const Task& task,
   progress.end();
 
   std::vector<Measured> measured;
+  measured.reserve(contenders.size());
   for (Contender& contender : contenders) measured.push_back(std::move(contender.measured));
   return measured;
 }

@@ -52,7 +52,7 @@ std::string in_words(Step step, const Metrics& metrics) {
 void take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Progress& progress,
                 RunResult& result) {
   const auto epsilon_if_released_now = [&] {
-    const Claim now = claim(trainer, options.delta, Accountant::rdp);
+    const Claim now = claim(trainer, options.delta, options.accountant);
     return now.holds ? now.epsilon : kNone;
   };
   const Step steps = options.plan.steps;

@@ -23,7 +23,7 @@ struct RunOptions {
   Sampling sampling = Sampling::poisson;
   std::uint64_t batch = 0;  // the expected batch, rounded
   double delta = 0.0;
-  Accountant accountant = Accountant::rdp;
+  Accountant accountant = Accountant::pld;
   std::optional<std::uint64_t> seed;  // none: from the operating system
   Step eval_every = 0;                // 0: only at the end
 };
