@@ -10,6 +10,7 @@
 
 #include "lazydp/apps/command_line.h"
 #include "lazydp/apps/verbs.h"
+#include "lazydp/apps/waiting.h"
 #include "lazydp/base/error.h"
 
 namespace lazydp::apps {
@@ -56,6 +57,7 @@ int run(std::vector<std::string> words) {
 
 int main(int count, char** words) {
   namespace apps = lazydp::apps;
+  apps::wait_politely(words);
   try {
     return apps::run({words + 1, words + count});
   } catch (const lazydp::PrivacyError& error) {

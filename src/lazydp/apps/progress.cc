@@ -68,14 +68,15 @@ double Progress::epsilon_now(const std::function<double()>& epsilon) {
   return value;
 }
 
+// What matters most comes first: a narrow terminal shows no more than fits.
 std::string Progress::line(Step step) const {
   const double seconds = std::max(since_start(), 1e-9);
-  std::string text = what_ + "  step " + with_commas(step) + "/" + with_commas(steps_) + "  " +
-                     with_commas(examples_ / seconds) + " examples/s";
+  std::string text = what_ + "  step " + with_commas(step) + "/" + with_commas(steps_);
+  text += step < steps_ ? "  " + human_duration(seconds / step * (steps_ - step)) + " left"
+                        : "  in " + human_duration(seconds);
   if (loss_steps_ > 0.0) text += "  loss " + fixed(loss_sum_ / loss_steps_, 4);
   if (!std::isnan(epsilon_)) text += "  epsilon " + fixed(epsilon_, 2) + " if released now";
-  return text + (step < steps_ ? "  " + human_duration(seconds / step * (steps_ - step)) + " left"
-                               : "  in " + human_duration(seconds));
+  return text + "  " + with_commas(examples_ / seconds) + " examples/s";
 }
 
 void Progress::settled(std::uint64_t rows, std::uint64_t of) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <sstream>
 
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/quantile.h"
@@ -28,21 +29,37 @@ std::string name_of(const Finished& run) {
   return std::string(run.options.plan.recipe.name);
 }
 
+// A paragraph, broken between words.
+void print_paragraph(std::ostream& out, const std::string& text) {
+  constexpr std::size_t kWidth = 96;
+  std::istringstream words(text);
+  std::size_t column = 0;
+  for (std::string word; words >> word; column += word.size() + 1) {
+    if (column + word.size() > kWidth) column = 0;
+    out << (column == 0 ? "\n" : " ") << word;
+  }
+  out << "\n";
+}
+
 // What the claim of each run rests on, then what no run claims.
 void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
   for (const Finished& run : runs) {
     const Claim& claim = run.result.claim;
-    out << (claim.holds ? "\nClaimed for " : "\nNothing is claimed for ") << name_of(run) << ": "
-        << claim.because << ".\n";
+    print_paragraph(
+        out, claim.holds ? "Claimed for " + name_of(run) + ": " + privacy_in_words(claim) + ". " +
+                               claim.because + "."
+                         : "Nothing is claimed for " + name_of(run) + ": " + claim.because + ".");
   }
-  out << "\nNever claimed: anything about the numbers on this screen (losses, AUC, times are "
-         "computed from the\ndata and are as secret as the data), about states before the end of "
-         "training, or about timing.\n";
+  print_paragraph(out,
+                  "Never claimed: anything about the numbers on this screen (losses, AUC and times "
+                  "are computed from the data and are as secret as the data), about states before "
+                  "the end of training, or about timing.");
   for (const Finished& run : runs) {
     const auto examples = static_cast<double>(run.options.task.examples());
     if (!run.result.claim.holds || run.options.delta < 1.0 / examples) continue;
-    out << "Careful: delta " << shortest(run.options.delta) << " is not below 1 / "
-        << with_commas(examples) << " examples; that allows somebody's data to be given away.\n";
+    print_paragraph(out, "Careful: delta " + shortest(run.options.delta) + " is not below 1 / " +
+                             with_commas(examples) +
+                             " examples; that allows somebody's data to be given away.");
   }
 }
 
@@ -101,7 +118,8 @@ void print_comparison(std::ostream& out, const std::vector<Finished>& runs) {
   const auto line = [&](const std::string& label, const std::string& bayes, auto&& value) {
     out << "  " << std::left << std::setw(kLabel) << label << std::right;
     for (const Finished& run : runs) out << std::setw(kColumn) << value(run);
-    out << std::setw(kColumn) << bayes << "\n";
+    if (!bayes.empty()) out << std::setw(kColumn) << bayes;
+    out << "\n";
   };
   const RunResult& any = runs.front().result;
   out << "\n";
@@ -112,6 +130,9 @@ void print_comparison(std::ostream& out, const std::vector<Finished>& runs) {
        [](const Finished& run) { return fixed(run.result.held_out.logloss, 4); });
   line("epsilon", "", [](const Finished& run) {
     return run.result.claim.holds ? fixed(run.result.claim.epsilon, 2) : "no claim";
+  });
+  line("accountant", "", [](const Finished& run) {
+    return run.result.claim.holds ? accountant_name(run.result.claim.accountant) : "-";
   });
   line("delta", "", [](const Finished& run) {
     return run.result.claim.holds ? shortest(run.result.claim.delta) : "-";
