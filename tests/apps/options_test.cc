@@ -99,7 +99,7 @@ TEST(RunOptions, EveryTrainingFlagArrives) {
   EXPECT_EQ(run.plan.mechanism.clip_norm, 2.5);
   EXPECT_EQ(run.plan.mechanism.noise_multiplier, 0.75);
   EXPECT_EQ(run.sampling, Sampling::shuffled);
-  EXPECT_EQ(run.accountant, Accountant::pld);
+  EXPECT_EQ(run.plan.accountant, Accountant::pld);
   EXPECT_EQ(run.seed, std::numeric_limits<std::uint64_t>::max());
   EXPECT_TRUE(run.performance.settle_ahead);
   EXPECT_EQ(run.eval_every, 9u);

@@ -112,7 +112,7 @@ TEST(Claim, NamesTheReasonWhereThereIsNone) {
        {std::pair{"sgd", "no noise"}, {"eana", "EANA"}, {"lazydp", "seed"}}) {
     Trainer trainer = make_trainer(world, name, s);
     trainer.step();
-    const Claim c = claim(trainer, 1e-5, Accountant::rdp);
+    const Claim c = claim(trainer, 1e-5);
     EXPECT_FALSE(c.holds);
     EXPECT_NE(c.because.find(reason), std::string::npos) << c.because;
   }
@@ -126,14 +126,14 @@ TEST(Claim, HoldsForASecretSeedAndPoissonSamplesOnly) {
   Trainer trainer(plan_of("lazydp", s), {}, secret, world.model, s.shape.mode, world.tables,
                   world.data, *poisson);
   for (int i = 0; i < 5; ++i) trainer.step();
-  const Claim c = claim(trainer, 1e-5, Accountant::rdp);
+  const Claim c = claim(trainer, 1e-5);
   EXPECT_TRUE(c.holds);
-  EXPECT_DOUBLE_EQ(c.epsilon, epsilon(trainer.ledger(), 1e-5, Accountant::rdp));
+  EXPECT_DOUBLE_EQ(c.epsilon, epsilon(trainer.ledger(), 1e-5, Accountant::pld));
   const auto shuffled = make_shuffled_sampler(secret, 40, 3);
   Trainer fixed(plan_of("lazydp", s), {}, secret, world.model, s.shape.mode, world.tables,
                 world.data, *shuffled);
   fixed.step();
-  EXPECT_FALSE(claim(fixed, 1e-5, Accountant::rdp).holds);
+  EXPECT_FALSE(claim(fixed, 1e-5).holds);
 }
 
 TEST(Plan, RefusesWhatCannotBeTrained) {

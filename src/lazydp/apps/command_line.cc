@@ -63,6 +63,25 @@ void declare(CLI::App& app, const Flag& flag, Given& given) {
   if (!flag.hint.empty()) option->type_name(std::string(flag.hint));
 }
 
+// What is left of a command line beside its flags; "-" alone stands for a file.
+std::vector<std::string> arguments_of(const Verb& verb, const std::vector<std::string>& left,
+                                      std::span<const std::string_view> flags) {
+  const std::string name = "lazydp " + std::string(verb.name);
+  const std::vector<std::string> wanted = split(verb.arguments);
+  for (const std::string& word : left) {
+    const bool flag = word.size() > 1 && word[0] == '-';
+    if (!flag && !wanted.empty()) continue;
+    refuse("unknown flag '" + word + "' for " + name, word, flags, name + " --help");
+  }
+  const bool many = verb.arguments.find("...") != std::string_view::npos;
+  if (left.size() < wanted.size() || (left.size() > wanted.size() && !many)) {
+    throw UserError(name + " takes " + std::string(verb.arguments) + ", and " +
+                    std::to_string(left.size()) + " such words were given; see " + name +
+                    " --help");
+  }
+  return left;
+}
+
 }  // namespace
 
 Command parse_command(std::span<const Verb> verbs, std::span<const std::string> words) {
@@ -77,7 +96,9 @@ Command parse_command(std::span<const Verb> verbs, std::span<const std::string> 
   std::ranges::copy_if(all_flags(), std::back_inserter(flags),
                        [&](const Flag& flag) { return (flag.verbs & verb.takes) != 0; });
 
-  CLI::App app(std::string(verb.summary), "lazydp " + std::string(verb.name));
+  CLI::App app(std::string(verb.summary), "lazydp " + std::string(verb.name) +
+                                              (verb.arguments.empty() ? "" : " ") +
+                                              std::string(verb.arguments));
   app.footer("Example:\n  " + std::string(verb.example) + "\n");
   app.allow_extras();
   for (const Flag& flag : flags) declare(app, flag, command.given);
@@ -88,11 +109,7 @@ Command parse_command(std::span<const Verb> verbs, std::span<const std::string> 
   } catch (const CLI::ParseError& error) {
     throw UserError(error.what());
   }
-  if (!app.remaining().empty()) {
-    const std::string unknown = app.remaining().front();
-    refuse("unknown flag '" + unknown + "' for lazydp " + std::string(verb.name), unknown,
-           names_of(flags), "lazydp " + std::string(verb.name) + " --help");
-  }
+  command.given.arguments = arguments_of(verb, app.remaining(), names_of(flags));
   if (command.given.config) read_config_file(*command.given.config, flags, command.given);
   return command;
 }

@@ -5,16 +5,19 @@
 namespace lazydp::apps {
 namespace {
 
-constexpr std::uint8_t kTrain = train_flags;
+constexpr std::uint8_t kTrain = train_flags | resume_flags;  // who resumes may change things
 constexpr std::uint8_t kBench = bench_flags;
-constexpr std::uint8_t kRuns = train_flags | bench_flags;
-constexpr std::uint8_t kAll = train_flags | bench_flags | demo_flags;
+constexpr std::uint8_t kRuns = kTrain | bench_flags;
+constexpr std::uint8_t kAll = kRuns | demo_flags;
+constexpr std::uint8_t kFolder = resume_flags | release_flags;
+constexpr std::uint8_t kOut = kAll | release_flags;
 
 constexpr std::string_view kModel = "Model";
 constexpr std::string_view kData = "Data";
 constexpr std::string_view kTraining = "Training";
 constexpr std::string_view kPrivacy = "Privacy";
 constexpr std::string_view kRun = "Run";
+constexpr std::string_view kFiles = "Files";
 
 using G = Given;
 constexpr std::array kFlags = {
@@ -61,6 +64,12 @@ constexpr std::array kFlags = {
          "standard deviation of the noise, in clip norms"},
     Flag{"--noise-schedule", &G::noise_schedule, kTrain, "SCHEDULE", kPrivacy,
          "of the noise multiplier, as --lr-schedule; constant"},
+    Flag{"--noise-draws", &G::noise_draws, kTrain, "N", kPrivacy,
+         "normals that add up to one, against attacks on floating-point noise: 1, or 4 as Opacus' "
+         "secure mode; 1"},
+    Flag{
+        "--epsilon", &G::epsilon, kTrain, "E", kPrivacy,
+        "the budget: chooses the noise multiplier or, if that is given, stops before exceeding it"},
     Flag{"--delta", &G::delta, kTrain, "D", kPrivacy,
          "at which epsilon is stated; at most 1e-6 and below 1 / examples"},
     Flag{"--accountant", &G::accountant, kTrain, "rdp|pld", kPrivacy, "who computes epsilon; pld"},
@@ -71,14 +80,31 @@ constexpr std::array kFlags = {
          "when rows that are read next receive their noise"},
     Flag{"--stages", &G::stages, kRuns, "fused|split", kRun,
          "split: slower kernels that time the paper's stages apart; fused"},
-    Flag{"--threads", &G::threads, kAll, "N", kRun, "all cores"},
+    Flag{"--threads", &G::threads, kOut, "N", kRun, "all cores", false},
     Flag{"--eval-every", &G::eval_every, kTrain, "STEPS", kRun,
          "held-out AUC and log-loss while training; only at the end"},
     Flag{"--rounds", &G::rounds, kBench, "N", kRun, "measured steps of each contender; 31"},
-    Flag{"--json", &G::json, kAll, "FILE|-", kRun, "the numbers, for machines"},
-    Flag{"--quiet", &G::quiet, kAll, "", kRun, "no progress"},
+    Flag{"--dry-run", &G::dry_run, train_flags, "", kRun,
+         "says what the run would claim, need and take, and trains nothing", false},
+    Flag{"--json", &G::json, kOut, "FILE|-", kRun, "the numbers, for machines", false},
+    Flag{"--quiet", &G::quiet, kOut, "", kRun, "no progress", false},
     Flag{"--config", &G::config, kAll, "FILE", kRun,
-         "TOML with these flags as keys, without dashes; the command line wins"},
+         "TOML with these flags as keys, without dashes; the command line wins", false},
+
+    Flag{"--out", &G::out, train_flags, "DIR", kFiles,
+         "the run's folder: config, metrics, secret checkpoints and, at the end, model/", false},
+    Flag{"--checkpoint-every", &G::checkpoint_every, kTrain, "N|TIME", kFiles,
+         "save the state every so many steps (500) or so often (10m); never"},
+    Flag{"--key-file", &G::key_file, train_flags | kFolder, "FILE", kFiles,
+         "encrypt checkpoints with the passphrase or key in this file", false},
+    Flag{"--no-release", &G::no_release, train_flags, "", kFiles,
+         "leave a checkpoint at the end and no model"},
+    Flag{"--private-metrics", &G::private_metrics, kTrain, "off|on", kFiles,
+         "on: AUC and log-loss, which no epsilon covers, reach the model's card; off"},
+    Flag{"--branch", &G::branch, resume_flags, "", kFiles,
+         "go on under other settings, from a settled state", false},
+    Flag{"--previous", &G::previous, resume_flags, "", kFiles,
+         "from the checkpoint before the newest", false},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lazydp::apps {
 
@@ -17,13 +18,24 @@ struct Given {
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
   Text synthetic, sampling, sampling_rate, batch, steps, epochs;
   Text lr, dense_lr, lr_schedule, weight_decay;
-  Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, delta, accountant, seed;
+  Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
+  Text epsilon, delta, accountant, seed;
   Text settle, stages, threads, eval_every, rounds;
+  Text out, checkpoint_every, key_file, no_release, private_metrics, dry_run, branch, previous;
   Text json, quiet, config;
+
+  std::vector<std::string> arguments;  // words that belong to no flag: files and folders
 };
 
 // The verbs that take flags, as bits.
-enum Takes : std::uint8_t { no_flags = 0, train_flags = 1, bench_flags = 2, demo_flags = 4 };
+enum Takes : std::uint8_t {
+  no_flags = 0,
+  train_flags = 1,
+  bench_flags = 2,
+  demo_flags = 4,
+  resume_flags = 16,
+  release_flags = 32,
+};
 
 struct Flag {
   std::string_view name;  // with its two dashes
@@ -32,6 +44,7 @@ struct Flag {
   std::string_view hint;   // what its value looks like; empty for a switch
   std::string_view group;  // in the help
   std::string_view help;
+  bool kept = true;  // in a run's config.toml, for it decides what the run computes or leaves
 };
 
 std::span<const Flag> all_flags();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lazydp/apps/command_line.h"
+#include "lazydp/apps/interrupt.h"
 #include "lazydp/apps/verbs.h"
 #include "lazydp/apps/waiting.h"
 #include "lazydp/base/error.h"
@@ -19,6 +20,10 @@ namespace {
 constexpr std::array kVerbs = {
     Verb{"train", train_flags, "train a model on a synthetic task: progress, AUC, epsilon, speed",
          "lazydp train --algorithm lazydp --model small --epochs 10 --json run.json", train},
+    Verb{"resume", resume_flags, "go on with a run that was interrupted, or train it further",
+         "lazydp resume runs/first", resume, "DIR"},
+    Verb{"release", release_flags, "settle every row of a run and write the model that may go out",
+         "lazydp release runs/first", release, "DIR"},
     Verb{"bench steps", bench_flags, "time the steps of several algorithms, interleaved",
          "lazydp bench steps --algorithms sgd,lazydp,dpsgd-f --model mlperf --scale 0.01",
          bench_steps},
@@ -66,6 +71,9 @@ int main(int count, char** words) {
     return apps::complain(error.what(), apps::user_error);
   } catch (const lazydp::IoError& error) {
     return apps::complain(error.what(), apps::io);
+  } catch (const apps::Interrupted& stop) {
+    std::cerr << "lazydp: " << stop.what() << "\n";
+    return stop.exit_code;
   } catch (const std::bad_alloc&) {
     return apps::complain("memory ran out; use a smaller --scale, --rows or --batch",
                           apps::user_error);

@@ -29,10 +29,11 @@ Progress::Style Progress::style(bool quiet) {
   return isatty(STDERR_FILENO) != 0 ? Style::live : Style::lines;
 }
 
-void Progress::begin(const std::string& what, Step steps) {
+void Progress::begin(const std::string& what, Step steps, Step done) {
   *this = Progress(style_, *out_);
   what_ = what;
   steps_ = steps;
+  before_ = drawn_step_ = done;
   start_ = Clock::now();
 }
 
@@ -72,8 +73,9 @@ double Progress::epsilon_now(const std::function<double()>& epsilon) {
 std::string Progress::line(Step step) const {
   const double seconds = std::max(since_start(), 1e-9);
   std::string text = what_ + "  step " + with_commas(step) + "/" + with_commas(steps_);
-  text += step < steps_ ? "  " + human_duration(seconds / step * (steps_ - step)) + " left"
-                        : "  in " + human_duration(seconds);
+  text += step < steps_
+              ? "  " + human_duration(seconds / (step - before_) * (steps_ - step)) + " left"
+              : "  in " + human_duration(seconds);
   if (loss_steps_ > 0.0) text += "  loss " + fixed(loss_sum_ / loss_steps_, 4);
   if (!std::isnan(epsilon_)) text += "  epsilon " + fixed(epsilon_, 2) + " if released now";
   return text + "  " + with_commas(examples_ / seconds) + " examples/s";

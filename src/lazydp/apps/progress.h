@@ -23,8 +23,9 @@ class Progress {
 
   Progress(Style style, std::ostream& out) : style_(style), out_(&out) {}
 
-  // Starts a run of `steps` steps; `what` begins its lines.
-  void begin(const std::string& what, Step steps);
+  // Starts a run of `steps` steps, of which some may have been done earlier; `what` begins its
+  // lines.
+  void begin(const std::string& what, Step steps, Step done = 0);
 
   // After every step. `epsilon` is what the model would have if it were released now, NaN for no
   // claim; it is asked for when it is shown, on a terminal at most once a second.
@@ -52,6 +53,7 @@ class Progress {
   std::ostream* out_;
   std::string what_;
   Step steps_ = 0;
+  Step before_ = 0;  // steps of earlier sessions
   Clock::time_point start_;
   double drawn_at_ = 0.0;  // seconds since the start
   Step drawn_step_ = 0;

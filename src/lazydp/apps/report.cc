@@ -29,6 +29,25 @@ std::string name_of(const Finished& run) {
   return std::string(run.options.plan.recipe.name);
 }
 
+double steps_per_second(const Finished& run) {
+  return run.result.times.steps() / run.result.seconds;
+}
+
+// What the budget did to the run.
+void print_budget(std::ostream& out, const Finished& run) {
+  const Plan& plan = run.options.plan;
+  if (!plan.budget) return;
+  const std::string budget = "epsilon " + shortest(plan.budget->epsilon);
+  row(out, "budget",
+      run.result.budget_spent
+          ? budget + ": stopped after " + with_commas(run.result.steps) + " of " +
+                with_commas(plan.steps) + " steps, before the one that would exceed it"
+      : run.options.calibrated
+          ? budget + ": noise multiplier " + shortest(plan.mechanism.noise_multiplier) +
+                " was chosen to meet it"
+          : budget + ": kept");
+}
+
 // A paragraph, broken between words.
 void print_paragraph(std::ostream& out, const std::string& text) {
   constexpr std::size_t kWidth = 96;
@@ -80,7 +99,7 @@ void print_report(std::ostream& out, const Finished& run) {
   const StepTimes& times = result.times;
   out << "\n"
       << name_of(run) << " on " << options.model.shape.name << ", synthetic " << options.task.name
-      << ": " << with_commas(options.plan.steps) << " steps of "
+      << ": " << with_commas(result.steps) << " steps of "
       << with_commas(static_cast<double>(options.batch)) << " examples, " << result.threads
       << (result.threads == 1 ? " thread, " : " threads, ") << human_duration(result.seconds)
       << "\n\n";
@@ -92,11 +111,11 @@ void print_report(std::ostream& out, const Finished& run) {
   }
   row(out, "training loss", fixed(result.loss, 4) + "   (mean of the last tenth)");
   row(out, "privacy", privacy_in_words(result.claim));
+  print_budget(out, run);
   row(out, "speed",
-      fixed(options.plan.steps / result.seconds, 1) + " steps/s, " +
-          fixed(median(times.step_ms()), 2) + " ms a step (median), " +
-          fixed(std::ranges::min(times.step_ms()), 2) + " (fastest); settle " +
-          settle_name(options.performance));
+      fixed(steps_per_second(run), 1) + " steps/s, " + fixed(median(times.step_ms()), 2) +
+          " ms a step (median), " + fixed(quantile(times.step_ms(), 0.0), 2) +
+          " (fastest); settle " + settle_name(options.performance));
   print_stages(out, run);
   row(out, "rows a step",
       with_commas(times.rows_read()) + " read, " + with_commas(times.rows_written()) + " written");
@@ -111,7 +130,15 @@ void print_report(std::ostream& out, const Finished& run) {
             " examples at a time; one pass over the batch would need " +
             human_bytes(static_cast<double>(result.microbatches.bytes_one_pass)));
   }
+  if (!result.released.empty()) row(out, "released", result.released + "/model.safetensors");
   print_claims(out, {run});
+}
+
+void print_release(std::ostream& out, const ReleasedModel& model, const std::string& folder) {
+  out << "\n";
+  row(out, "released", folder + "/model.safetensors and card.json");
+  row(out, "privacy", privacy_in_words(model.claim()));
+  if (model.claim().holds) print_paragraph(out, model.claim().because + ".");
 }
 
 void print_comparison(std::ostream& out, const std::vector<Finished>& runs) {
@@ -139,9 +166,8 @@ void print_comparison(std::ostream& out, const std::vector<Finished>& runs) {
   });
   line("expected batch", "",
        [](const Finished& run) { return with_commas(static_cast<double>(run.options.batch)); });
-  line("steps", "", [](const Finished& run) { return with_commas(run.options.plan.steps); });
-  line("steps/s", "",
-       [](const Finished& run) { return fixed(run.options.plan.steps / run.result.seconds, 1); });
+  line("steps", "", [](const Finished& run) { return with_commas(run.result.steps); });
+  line("steps/s", "", [](const Finished& run) { return fixed(steps_per_second(run), 1); });
   line("time", "", [](const Finished& run) { return human_duration(run.result.seconds); });
   print_claims(out, runs);
 }

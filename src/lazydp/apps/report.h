@@ -18,6 +18,9 @@ struct Finished {
 // One run, in full.
 void print_report(std::ostream& out, const Finished& run);
 
+// What was released, and where it lies.
+void print_release(std::ostream& out, const ReleasedModel& model, const std::string& folder);
+
 // Several runs on the same task, side by side.
 void print_comparison(std::ostream& out, const std::vector<Finished>& runs);
 

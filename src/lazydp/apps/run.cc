@@ -5,8 +5,11 @@
 #include <limits>
 #include <string>
 
-#include "lazydp/apps/memory_needs.h"
+#include "lazydp/apps/interrupt.h"
+#include "lazydp/apps/kept.h"
 #include "lazydp/apps/number_text.h"
+#include "lazydp/apps/output.h"
+#include "lazydp/apps/report.h"
 #include "lazydp/apps/session.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/base/system_memory.h"
@@ -49,24 +52,35 @@ std::string in_words(Step step, const Metrics& metrics) {
          fixed(metrics.logloss, 4);
 }
 
-void take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Progress& progress,
-                RunResult& result) {
+// The steps that are left. Returns the signal that asked to stop, 0 if none did.
+int take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Progress& progress,
+               Kept* kept, RunResult& result) {
   const auto epsilon_if_released_now = [&] {
-    const Claim now = claim(trainer, options.delta, options.accountant);
+    const Claim now = claim(trainer, options.delta);
     return now.holds ? now.epsilon : kNone;
   };
-  const Step steps = options.plan.steps;
-  FinalLoss loss(steps);
-  for (Step t = 1; t <= steps; ++t) {
+  const InterruptWatch interrupts;
+  CheckpointClock checkpoints(kept != nullptr ? kept->keeping : Keeping{});
+  std::optional<MetricsLog> log;
+  if (kept != nullptr) log.emplace(kept->directory.metrics(), trainer.now(), options.plan.steps);
+  const Step last = trainer.last_step();
+  FinalLoss loss(last);
+  while (trainer.now() < last && interrupts.signal() == 0) {
     const StepReport& report = trainer.step();
     result.times.add(report);
     loss.add(report);
+    if (log) log->step(report);
     progress.step(report, epsilon_if_released_now);
-    if (options.eval_every > 0 && t % options.eval_every == 0 && t < steps) {
-      progress.say(in_words(t, evaluate(trainer, *task.held_out)));
+    const Step t = report.step;
+    if (options.eval_every > 0 && t % options.eval_every == 0 && t < last) {
+      const Metrics metrics = evaluate(trainer, *task.held_out);
+      progress.say(in_words(t, metrics));
+      if (log) log->evaluation(t, metrics);
     }
+    if (kept != nullptr && checkpoints.due(t) && t < last) kept->folder.save(trainer);
   }
   result.loss = loss.mean();
+  return trainer.now() < last ? interrupts.signal() : 0;
 }
 
 void settle_everything(const ModelShape& shape, Trainer& trainer, Progress& progress) {
@@ -77,44 +91,111 @@ void settle_everything(const ModelShape& shape, Trainer& trainer, Progress& prog
   });
 }
 
-}  // namespace
-
-void require_memory_for(const RunOptions& options) {
-  const Recipe& recipe = options.plan.recipe;
-  require_memory(
-      memory_needs(options.model.shape, {&recipe, 1}, options.plan.weight_decay,
-                   options.performance, options.batch, options.plan.steps, options.task.bytes()),
-      available_memory());
+void require_affordable(const Trainer& trainer) {
+  const Plan& plan = trainer.plan();
+  if (trainer.last_step() > trainer.now() || trainer.now() >= plan.steps) return;
+  throw PrivacyError("epsilon is " + shortest(plan.budget->epsilon) +
+                     ", which pays for not one more step " + "with noise multiplier " +
+                     shortest(plan.mechanism.noise_multiplier) + " after " +
+                     with_commas(trainer.now()) + " steps");
 }
 
-RunResult train_run(const RunOptions& options, const Task& task, Progress& progress) {
-  const ModelShape& shape = options.model.shape;
-  progress.say("preparing " + human_bytes(static_cast<double>(shape.table_bytes())) +
-               " of tables for " + std::string(options.plan.recipe.name) + " ...");
-  const Seed seed = make_seed(options.seed);
-  Session session(shape, seed);
-  const auto sampler = make_sampler(options.sampling, seed, task.train->size(),
-                                    options.plan.mechanism.sampling_rate, options.batch);
-  Trainer trainer(options.plan, options.performance, seed, session.model, shape.mode,
-                  session.tables, *task.train, *sampler);
+// Keeps what can be kept, and says how to go on.
+[[noreturn]] void stop(Trainer& trainer, Kept* kept, int signal, Progress& progress) {
+  progress.end();
+  const std::string after = "stopped after step " + with_commas(trainer.now());
+  if (kept == nullptr) {
+    throw Interrupted(after + "; nothing was kept (--out DIR keeps a run)", signal);
+  }
+  kept->folder.save(trainer);
+  throw Interrupted(after + "; go on with: lazydp resume " + kept->directory.path(), signal);
+}
 
+// What stays in the folder at the end: a model, or the state to make one from.
+void leave(const RunOptions& options, Trainer& trainer, Kept& kept, Progress& progress,
+           RunResult& result) {
+  if (!kept.keeping.release) return kept.folder.save(trainer);
+  kept.folder.replace_by_settled(trainer);
+  const bool shown = kept.keeping.metrics_on_card && result.held_out.examples > 0;
+  release_run(options, trainer, kept, shown ? std::optional(result.held_out) : std::nullopt,
+              progress);
+  result.released = kept.directory.model();
+}
+
+}  // namespace
+
+MemoryNeeds needs_of(const RunOptions& options) {
+  const Recipe& recipe = options.plan.recipe;
+  return memory_needs(options.model.shape, {&recipe, 1}, options.plan.weight_decay,
+                      options.performance, options.batch, options.plan.steps, options.task.bytes());
+}
+
+void require_memory_for(const RunOptions& options) {
+  require_memory(needs_of(options), available_memory());
+}
+
+ReleasedModel release_run(const RunOptions& options, Trainer& trainer, Kept& kept,
+                          const std::optional<Metrics>& metrics, Progress& progress) {
+  const ModelShape& shape = options.model.shape;
+  std::uint64_t done = 0;
+  ReleasedModel model =
+      release(std::move(trainer),
+              {.delta = options.delta,
+               .shape = shape,
+               .data = {{"name", options.task.name}, {"examples", options.task.examples()}},
+               .metrics = metrics},
+              [&](std::uint64_t rows) {
+                done += rows;
+                progress.settled(done, shape.total_rows());
+              });
+  model.write(kept.directory.model());
+  return model;
+}
+
+void run_and_report(const RunOptions& options, const Output& output, Kept* kept) {
+  Progress progress = output.progress();
+  const Task task = make_task(options.task, options.model.shape);
+  const Finished run = {options, train_run(options, task, progress, kept)};
+  if (std::ostream* out = output.report()) print_report(*out, run);
+  output.write(json_of(run.options, run.result));
+}
+
+RunResult train_run(const RunOptions& options, const Task& task, Progress& progress, Kept* kept) {
+  const ModelShape& shape = options.model.shape;
+  const bool goes_on = kept != nullptr && kept->from != nullptr;
+  progress.say((goes_on ? "reading " : "preparing ") +
+               human_bytes(static_cast<double>(shape.table_bytes())) + " of tables for " +
+               std::string(options.plan.recipe.name) + " ...");
+  const Seed seed = goes_on ? kept->from->head().seed : make_seed(options.seed);
+  Running run(options, *task.train, seed,
+              goes_on ? Running::Weights::zero : Running::Weights::initial);
+  Trainer& trainer = run.trainer;
+  if (goes_on) kept->folder.restore(*kept->from, trainer);
+  if (kept != nullptr) kept->from.reset();
+
+  require_affordable(trainer);
   RunResult result;
-  progress.begin(std::string(options.plan.recipe.name), options.plan.steps);
+  progress.begin(std::string(options.plan.recipe.name), trainer.last_step(), trainer.now());
   const Stopwatch training;
-  take_steps(options, task, trainer, progress, result);
+  const int signal = take_steps(options, task, trainer, progress, kept, result);
   result.seconds = training.seconds();
+  if (signal != 0) stop(trainer, kept, signal, progress);
+  result.steps = trainer.now();
+  result.budget_spent = trainer.last_step() < options.plan.steps;
 
   const Stopwatch settling;
-  settle_everything(shape, trainer, progress);
+  const bool releases = kept == nullptr || kept->keeping.release;
+  if (releases) settle_everything(shape, trainer, progress);
   result.settle_seconds = settling.seconds();
 
   result.held_out = {.auc = kNone, .logloss = kNone};
   if (task.held_out) result.held_out = evaluate(trainer, *task.held_out);
+  if (kept != nullptr) leave(options, trainer, *kept, progress, result);
   progress.end();
 
   result.bayes_auc = task.bayes_auc;
   result.bayes_logloss = task.bayes_logloss;
-  result.claim = claim(trainer, options.delta, options.accountant);
+  result.claim = claim(trainer, options.delta);
   result.microbatches = trainer.microbatches();
   result.table_bytes = shape.table_bytes();
   result.history_bytes = trainer.updates().bytes();

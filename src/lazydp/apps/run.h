@@ -2,13 +2,17 @@
 // One training run from first weights to final numbers.
 
 #include <cstdint>
+#include <optional>
+#include <string>
 
+#include "lazydp/apps/memory_needs.h"
 #include "lazydp/apps/progress.h"
 #include "lazydp/apps/run_options.h"
 #include "lazydp/apps/step_times.h"
 #include "lazydp/apps/task.h"
 #include "lazydp/train/claim.h"
 #include "lazydp/train/evaluation.h"
+#include "lazydp/train/release.h"
 
 namespace lazydp::apps {
 
@@ -27,12 +31,29 @@ struct RunResult {
   std::uint64_t history_bytes = 0;
   std::uint64_t peak_rss_bytes = 0;
   int threads = 0;
+  Step steps = 0;             // taken in all, in earlier sessions too
+  bool budget_spent = false;  // it stopped before the step that would have exceeded it
+  std::string released;       // the folder of the released model, if one was written
 };
+
+MemoryNeeds needs_of(const RunOptions& options);
 
 // Throws UserError if the run does not fit into the memory there is.
 void require_memory_for(const RunOptions& options);
 
-// The caller has made sure of the memory.
-RunResult train_run(const RunOptions& options, const Task& task, Progress& progress);
+struct Kept;  // kept.h: a run with a folder
+class Output;
+
+// The caller has made sure of the memory. With `kept` it goes on where the folder says, saves
+// itself, and releases at the end. Throws Interrupted if a signal asked it to stop.
+RunResult train_run(const RunOptions& options, const Task& task, Progress& progress,
+                    Kept* kept = nullptr);
+
+// The same, with the task it needs, and tells people and machines how it went.
+void run_and_report(const RunOptions& options, const Output& output, Kept* kept);
+
+// Releases what the trainer has learnt into the folder's model/.
+ReleasedModel release_run(const RunOptions& options, Trainer& trainer, Kept& kept,
+                          const std::optional<Metrics>& metrics, Progress& progress);
 
 }  // namespace lazydp::apps

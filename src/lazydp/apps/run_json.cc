@@ -1,7 +1,5 @@
 #include "lazydp/apps/run_json.h"
 
-#include <algorithm>
-
 #include "lazydp/apps/quantile.h"
 
 namespace lazydp::apps {
@@ -29,7 +27,7 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"scale", options.model.scale},
       {"synthetic", options.task.name},
       {"batch", options.batch},
-      {"steps", plan.steps},
+      {"steps", result.steps},
       {"threads", result.threads},
       {"settle", settle_name(options.performance)},
       {"stages", stages_name(options.performance)},
@@ -40,9 +38,9 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"seed", options.seed ? "fixed" : "os"},
       {"step_ms",
        {{"median", median(result.times.step_ms())},
-        {"min", std::ranges::min(result.times.step_ms())}}},
+        {"min", quantile(result.times.step_ms(), 0.0)}}},
       {"stages_ms", json_of(result.times.stages_ms(plan.recipe, options.performance.kernels))},
-      {"steps_per_second", plan.steps / result.seconds},
+      {"steps_per_second", result.times.steps() / result.seconds},
       {"settle_all_ms", result.settle_seconds * 1e3},
       {"rows_read", result.times.rows_read()},
       {"rows_written", result.times.rows_written()},
@@ -59,6 +57,12 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"accountant", accountant_name(claim.accountant)},
       {"claim", claim.holds ? claim.because : "none: " + claim.because},
   };
+  if (plan.budget) {
+    json["budget"] = {{"epsilon", plan.budget->epsilon},
+                      {"spent", result.budget_spent},
+                      {"noise_multiplier_calibrated", options.calibrated}};
+  }
+  if (!result.released.empty()) json["released"] = result.released;
   if (result.microbatches.examples > 0) {
     json["microbatch"] = {{"examples", result.microbatches.examples},
                           {"bytes_one_pass", result.microbatches.bytes_one_pass}};

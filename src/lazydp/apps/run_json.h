@@ -1,16 +1,12 @@
 #pragma once
 // A training run's numbers for machines.
 
-#include <nlohmann/json.hpp>
-
 #include "lazydp/apps/run.h"
 #include "lazydp/apps/run_options.h"
 #include "lazydp/apps/step_times.h"
+#include "lazydp/train/json.h"
 
 namespace lazydp::apps {
-
-// Fields keep the order in which they were put.
-using Json = nlohmann::ordered_json;
 
 // What is not a number (NaN: there was nothing to measure) is null in the file.
 Json json_of(const RunOptions& options, const RunResult& result);

@@ -10,6 +10,8 @@
 #include "lazydp/apps/values.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/random/cell.h"
+#include "lazydp/random/noise_source.h"
+#include "lazydp/train/budget.h"
 
 namespace lazydp::apps {
 namespace {
@@ -82,6 +84,20 @@ double choose_delta(const Given& given, const Defaults& defaults, std::uint64_t 
   return *delta;
 }
 
+// A budget chooses the noise, unless the user did: then it only says when to stop.
+void choose_budget(const Given& given, RunOptions& run) {
+  if (!given.epsilon) return;
+  Plan& plan = run.plan;
+  plan.budget = Budget{positive("epsilon", *given.epsilon), run.delta};
+  if (!plan.recipe.no_claim.empty()) {
+    throw PrivacyError("epsilon is '" + *given.epsilon + "', but nothing can be claimed for " +
+                       std::string(plan.recipe.name) + ": " + std::string(plan.recipe.no_claim));
+  }
+  if (given.noise_multiplier) return;
+  plan.mechanism.noise_multiplier = noise_for(plan);
+  run.calibrated = true;
+}
+
 Step choose_eval_every(const Given& given, const TaskChoice& task) {
   if (!given.eval_every) return 0;
   if (!task.learnable()) {
@@ -116,18 +132,23 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
       value_or(given.clip_norm, "clip-norm", positive_or_inf, defaults.clip_norm);
   plan.mechanism.noise_multiplier = value_or(given.noise_multiplier, "noise-multiplier",
                                              zero_or_positive, defaults.noise_multiplier);
+  if (given.noise_draws) {
+    plan.noise_draws = static_cast<unsigned>(
+        whole_number("noise-draws", *given.noise_draws, 1, NoiseSource::kMostDraws));
+  }
   plan.table_rate = value_or(given.lr, "lr", positive, defaults.table_rate);
   plan.dense_rate = value_or(given.dense_lr, "dense-lr", positive, defaults.dense_rate);
   plan.weight_decay = value_or(given.weight_decay, "weight-decay", zero_or_positive, 0.0);
   plan.rate_schedule = choose_rate_schedule(given, defaults, plan.steps);
   plan.noise_schedule = schedule_or_constant(given.noise_schedule);
   plan.clip_schedule = schedule_or_constant(given.clip_schedule);
+  run.delta = choose_delta(given, defaults, run.task.examples());
+  if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
+  choose_budget(given, run);
   plan.validate();
 
   run.performance = choose_performance(given);
   run.sampling = choose_sampling(given);
-  run.delta = choose_delta(given, defaults, run.task.examples());
-  if (given.accountant) run.accountant = accountant_from_name(*given.accountant);
   run.seed = choose_seed(given);
   run.eval_every = choose_eval_every(given, run.task);
   return run;

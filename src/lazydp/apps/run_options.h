@@ -7,7 +7,6 @@
 #include "lazydp/apps/flags.h"
 #include "lazydp/apps/model_options.h"
 #include "lazydp/apps/task.h"
-#include "lazydp/privacy/accountant.h"
 #include "lazydp/random/seed.h"
 #include "lazydp/train/plan.h"
 
@@ -23,8 +22,8 @@ struct RunOptions {
   Sampling sampling = Sampling::poisson;
   std::uint64_t batch = 0;  // the expected batch, rounded
   double delta = 0.0;
-  Accountant accountant = Accountant::pld;
   std::optional<std::uint64_t> seed;  // none: from the operating system
+  bool calibrated = false;            // the noise multiplier was chosen to meet the budget
   Step eval_every = 0;                // 0: only at the end
 };
 

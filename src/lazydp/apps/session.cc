@@ -8,20 +8,25 @@ namespace {
 
 constexpr TableId kDenseStream = 65535;  // no table has this number: a model has at most 65,000
 
-std::vector<Table> make_tables(const ModelShape& shape, const Seed& seed) {
+std::vector<Table> make_tables(const ModelShape& shape) {
   std::vector<Table> tables;
   tables.reserve(shape.tables());
   for (std::size_t k = 0; k < shape.tables(); ++k) {
     tables.emplace_back(static_cast<TableId>(k), shape.table_rows[k], shape.dim);
-    initialise(tables.back(), seed);
   }
   return tables;
 }
 
+Session make_session(const ModelShape& shape, const Seed& seed, Running::Weights weights) {
+  return weights == Running::Weights::initial ? Session(shape, seed) : Session(shape);
+}
+
 }  // namespace
 
-Session::Session(const ModelShape& shape, const Seed& seed)
-    : tables(make_tables(shape, seed)), model(shape) {
+Session::Session(const ModelShape& shape) : tables(make_tables(shape)), model(shape) {}
+
+Session::Session(const ModelShape& shape, const Seed& seed) : Session(shape) {
+  for (Table& table : tables) initialise(table, seed);
   RandomStream random(seed, Purpose::initialisation, kDenseStream, 0);
   initialise_dense(
       shape, [&random] { return random.uniform(); }, model.parameters());
@@ -32,5 +37,12 @@ std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::
   return sampling == Sampling::poisson ? make_poisson_sampler(seed, examples, rate)
                                        : make_shuffled_sampler(seed, examples, batch);
 }
+
+Running::Running(const RunOptions& options, const Dataset& data, const Seed& seed, Weights weights)
+    : session(make_session(options.model.shape, seed, weights)),
+      sampler(make_sampler(options.sampling, seed, options.task.examples(),
+                           options.plan.mechanism.sampling_rate, options.batch)),
+      trainer(options.plan, options.performance, seed, session.model, options.model.shape.mode,
+              session.tables, data, *sampler) {}
 
 }  // namespace lazydp::apps

@@ -1,6 +1,7 @@
 #pragma once
-// A model and its tables, freshly initialised.
+// A model, its tables, and the trainer of a run over them.
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -9,11 +10,13 @@
 #include "lazydp/embedding/table.h"
 #include "lazydp/model/dlrm.h"
 #include "lazydp/random/seed.h"
+#include "lazydp/train/trainer.h"
 
 namespace lazydp::apps {
 
 struct Session {
-  Session(const ModelShape& shape, const Seed& seed);
+  explicit Session(const ModelShape& shape);                 // all zeros, for who fills it
+  Session(const ModelShape& shape, const Seed& initialise);  // as training starts
 
   std::vector<Table> tables;
   Dlrm model;
@@ -21,5 +24,16 @@ struct Session {
 
 std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::uint64_t examples,
                                       double rate, std::uint64_t batch);
+
+// Everything of one run that refers to each other.
+struct Running {
+  enum class Weights : std::uint8_t { initial, zero };
+
+  Running(const RunOptions& options, const Dataset& data, const Seed& seed, Weights weights);
+
+  Session session;
+  std::unique_ptr<Sampler> sampler;
+  Trainer trainer;
+};
 
 }  // namespace lazydp::apps

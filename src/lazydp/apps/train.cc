@@ -1,10 +1,11 @@
 // lazydp train: one run, with progress and a report.
 
+#include "lazydp/apps/dry_run.h"
+#include "lazydp/apps/kept.h"
 #include "lazydp/apps/output.h"
-#include "lazydp/apps/report.h"
 #include "lazydp/apps/run.h"
-#include "lazydp/apps/run_json.h"
 #include "lazydp/apps/run_options.h"
+#include "lazydp/apps/values.h"
 #include "lazydp/apps/verbs.h"
 
 namespace lazydp::apps {
@@ -12,15 +13,16 @@ namespace lazydp::apps {
 void train(const Given& given) {
   choose_threads(given);
   const RunOptions options = choose_run(given);
+  const Keeping keeping = choose_keeping(given);
   require_memory_for(options);
   const Output output(given);
+  if (given.dry_run && truth("dry-run", *given.dry_run)) return dry_run(options, output);
+  if (!given.out) return run_and_report(options, output, nullptr);
 
-  Progress progress = output.progress();
-  const Task task = make_task(options.task, options.model.shape);
-  const Finished run = {options, train_run(options, task, progress)};
-
-  if (std::ostream* out = output.report()) print_report(*out, run);
-  output.write(json_of(run.options, run.result));
+  Kept kept(RunDirectory::for_run(*given.out, given), keeping, options, choose_lock(given));
+  kept.open_checkpoint();
+  if (kept.from) require_same_settings(kept.from->head().settings, settings_of(options));
+  run_and_report(options, output, &kept);
 }
 
 }  // namespace lazydp::apps

@@ -22,9 +22,15 @@
 #if defined(LAZYDP_THREAD_SANITIZER)
 extern "C" void __tsan_acquire(void*);
 extern "C" void __tsan_release(void*);
+static void sees(void* what) {
+  __tsan_acquire(what);
+}
+static void shows(void* what) {
+  __tsan_release(what);
+}
 #else
-static void __tsan_acquire(void*) {}
-static void __tsan_release(void*) {}
+static void sees(void*) {}
+static void shows(void*) {}
 #endif
 
 namespace lazydp {
@@ -72,10 +78,10 @@ void run_tasks(std::size_t tasks, void (*call)(void* body, std::size_t task), vo
   std::atomic<std::size_t> next{0};
   static char fork_tag;
   static char join_tag;
-  __tsan_release(&fork_tag);
+  shows(&fork_tag);
 #pragma omp parallel
   {
-    __tsan_acquire(&fork_tag);
+    sees(&fork_tag);
     {
       const FlushDenormals flush;
       for (std::size_t i = next.fetch_add(1, std::memory_order_relaxed);
@@ -90,9 +96,9 @@ void run_tasks(std::size_t tasks, void (*call)(void* body, std::size_t task), vo
         }
       }
     }
-    __tsan_release(&join_tag);
+    shows(&join_tag);
   }
-  __tsan_acquire(&join_tag);
+  sees(&join_tag);
   if (first) std::rethrow_exception(first);
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
 #include <utility>
 
 #include "lazydp/base/error.h"
@@ -32,6 +33,22 @@ Dlrm::Dlrm(ModelShape shape)
       top_(shape_.top_layers(), Mlp::Last::linear) {
   make_room(1);  // so that views of an empty batch point into memory, not from null
   make_room(0);
+}
+
+// An nn.Sequential counts the ReLU after every layer too.
+std::vector<NamedTensor> Dlrm::layout() const {
+  std::vector<NamedTensor> tensors;
+  const auto add = [&tensors](const std::string& stack, std::span<const LayerShape> layers) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const LayerShape& layer = layers[i];
+      const std::string name = stack + "." + std::to_string(2 * i);
+      tensors.push_back({name + ".weight", {layer.out, layer.in}, layer.first_parameter});
+      tensors.push_back({name + ".bias", {layer.out}, layer.first_bias()});
+    }
+  };
+  add("bottom", shape_.bottom_layers());
+  add("top", shape_.top_layers());
+  return tensors;
 }
 
 std::span<const MatrixView> Dlrm::pooled(std::size_t batch_size) {

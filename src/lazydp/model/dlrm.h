@@ -33,6 +33,7 @@ class Dlrm final : public Model {
 
   const ModelShape& shape() const { return shape_; }
 
+  std::vector<NamedTensor> layout() const override;
   std::span<float> parameters() override { return parameters_.row(0); }
   std::span<const MatrixView> pooled(std::size_t batch_size) override;
   void forward(const Batch& batch) override;

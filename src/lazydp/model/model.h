@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lazydp/base/matrix.h"
@@ -27,9 +28,19 @@ struct Tape {
   std::vector<MatrixView> pooled_gradients;  // per table, batch x dim: d loss / d pooled vector
 };
 
+// A dense weight by the name that it has in a PyTorch module of the same shape.
+struct NamedTensor {
+  std::string name;                // "bottom.0.weight"
+  std::vector<std::size_t> shape;  // row-major
+  std::size_t first_parameter = 0;
+};
+
 class Model {
  public:
   virtual ~Model() = default;
+
+  // Every dense weight, in the order of parameters().
+  virtual std::vector<NamedTensor> layout() const = 0;
 
   // Every dense weight, in one array.
   virtual std::span<float> parameters() = 0;

@@ -16,9 +16,19 @@ void VarianceClock::reserve(Step steps) {
 Step VarianceClock::open(double step_size, double noise_std, double shrink) {
   const double std = step_size * noise_std;
   step_size_ = step_size;
-  steps_.push_back({shrink, std * std});
-  if (steps_.size() % kBlock == 0) close_block();
+  append({shrink, std * std});
   return now();
+}
+
+void VarianceClock::restore(std::span<const Owed> steps) {
+  *this = VarianceClock();
+  reserve(static_cast<Step>(steps.size()));
+  for (const Owed& owed : steps) append(owed);
+}
+
+void VarianceClock::append(const Owed& owed) {
+  steps_.push_back(owed);
+  if (steps_.size() % kBlock == 0) close_block();
 }
 
 // The last block has just become complete: its suffixes, then its place in the sparse table. At

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include "lazydp/base/types.h"
@@ -38,6 +39,11 @@ class VarianceClock {
   // * weight decay, in (0, 1].
   Step open(double step_size, double noise_std, double shrink);
 
+  // Makes the clock one that has opened these steps, for who goes on from a checkpoint; entry i is
+  // step i + 1. The open step's size is not known: open() comes before the next gradient.
+  void restore(std::span<const Owed> steps);
+  std::span<const Owed> steps() const { return std::span(steps_).subspan(1); }
+
   Step now() const { return static_cast<Step>(steps_.size() - 1); }
 
   // What step t alone owes.
@@ -53,6 +59,7 @@ class VarianceClock {
 
  private:
   friend class Debts;
+  void append(const Owed& owed);
   static constexpr std::size_t kBlock = 64;
 
   void close_block();

@@ -47,10 +47,10 @@ bool fits(const Trial& trial, const Budget& budget) {
 }
 
 // Nothing if kMostNoise is not enough. `start`: any positive guess.
-std::optional<double> least_noise(const Budget& budget, double sampling_rate, std::uint64_t steps,
+std::optional<double> least_noise(const Budget& budget, const std::function<Ledger(double)>& ledger,
                                   Accountant accountant, double start) {
   const auto attempt = [&](double noise) {
-    return Trial{noise, epsilon(ledger_of(sampling_rate, noise, steps), budget.delta, accountant)};
+    return Trial{noise, epsilon(ledger(noise), budget.delta, accountant)};
   };
   Trial enough = attempt(start);
   Trial too_little = enough;
@@ -104,17 +104,23 @@ std::uint64_t most_steps(const Budget& budget, double sampling_rate, double nois
 
 double noise_for_budget(const Budget& budget, double sampling_rate, std::uint64_t steps,
                         Accountant accountant) {
-  validate(budget);
   require(steps > 0, "steps", steps, "1 or more");
-  std::optional<double> noise = least_noise(budget, sampling_rate, steps, Accountant::rdp, 1);
+  return noise_for_budget(
+      budget, [&](double noise) { return ledger_of(sampling_rate, noise, steps); }, accountant);
+}
+
+double noise_for_budget(const Budget& budget, const std::function<Ledger(double)>& ledger,
+                        Accountant accountant) {
+  validate(budget);
+  std::optional<double> noise = least_noise(budget, ledger, Accountant::rdp, 1);
   if (accountant != Accountant::rdp) {  // the cheap answer is where to start
-    noise = least_noise(budget, sampling_rate, steps, accountant, noise.value_or(1));
+    noise = least_noise(budget, ledger, accountant, noise.value_or(1));
   }
   if (noise) return *noise;
   std::ostringstream message;
-  message << "epsilon is " << budget.epsilon << " at delta " << budget.delta << " over " << steps
-          << " steps; no noise_multiplier up to " << kMostNoise << " gives that by "
-          << accountant_name(accountant) << ": raise epsilon or delta"
+  message << "epsilon is " << budget.epsilon << " at delta " << budget.delta << " over "
+          << ledger(1).steps() << " steps; no noise_multiplier up to " << kMostNoise
+          << " gives that by " << accountant_name(accountant) << ": raise epsilon or delta"
           << (accountant == Accountant::rdp ? ", or use the pld accountant" : "");
   throw UserError(message.str());
 }

@@ -2,6 +2,7 @@
 // The other way round: what may be done within a privacy budget.
 
 #include <cstdint>
+#include <functional>
 
 #include "lazydp/privacy/accountant.h"
 
@@ -15,6 +16,11 @@ struct Budget {
 // The smallest noise multiplier, to 1e-4 of itself, with which `steps` steps stay within the
 // budget; what it returns does stay within. Throws UserError for a budget that no noise can meet.
 double noise_for_budget(const Budget& budget, double sampling_rate, std::uint64_t steps,
+                        Accountant accountant);
+
+// The same for any run: `ledger` says what it does with a base noise multiplier. More of that must
+// cost less.
+double noise_for_budget(const Budget& budget, const std::function<Ledger(double)>& ledger,
                         Accountant accountant);
 
 // The largest number of steps that stays within the budget, 0 if none does, kMostSteps at most.

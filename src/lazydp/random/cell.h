@@ -21,7 +21,8 @@ enum class Draws : std::uint8_t {
 //   high = table 16 | row 40 | domain (upper 8 of 27)      low = domain (lower 19) | step 32 |
 //   block 13
 //
-// and the domain = draw index 20 | draws 3 | purpose 4. Draw 1 refines the tails of draw 0.
+// and the domain = draw index 20 | draws 3 | purpose 4. Draw 2 d + 1 refines the tails of draw 2 d;
+// d counts the normals that secure noise adds up.
 struct Cell {
   Purpose purpose = Purpose::table_noise;
   Draws draws = Draws::each_step;
@@ -37,6 +38,8 @@ inline constexpr std::size_t kMaxDim = 4096;
 inline constexpr int kBlockBits = 13;
 inline constexpr std::uint64_t kRowUnit = std::uint64_t{1}
                                           << 8;  // one row further, in Counter::high
+
+inline constexpr std::uint64_t kDrawUnit = std::uint64_t{1} << 52;  // one draw further, in ::low
 
 // The first block of a cell; block b is at low + b.
 inline Counter first_block(const Cell& cell) {

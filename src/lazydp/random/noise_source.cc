@@ -1,7 +1,9 @@
 #include "lazydp/random/noise_source.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <cmath>
 #include <string>
 
 #include "lazydp/base/error.h"
@@ -21,8 +23,8 @@ RowCounters counters_of(Cell cell) {
 }
 
 // How many low bits of the step number share a key.
-int step_bits(RowId rows, std::size_t dim) {
-  const auto blocks = static_cast<std::uint64_t>(rows) * ((dim + 15) / 16 * 4);
+int step_bits(RowId rows, std::size_t dim, unsigned draws) {
+  const auto blocks = static_cast<std::uint64_t>(rows) * ((dim + 15) / 16 * 4) * draws;
   const int spare = kMaxBlockBits - static_cast<int>(std::bit_width(blocks));
   if (spare < 0) {
     throw UserError("a table of " + std::to_string(rows) + " rows x " + std::to_string(dim) +
@@ -33,16 +35,42 @@ int step_bits(RowId rows, std::size_t dim) {
 
 }  // namespace
 
+NoiseSource::NoiseSource(const Seed& seed, unsigned draws) : seed_(seed), draws_(draws) {
+  if (draws >= 1 && draws <= kMostDraws) return;
+  throw UserError("noise-draws is " + std::to_string(draws) + "; it must be between 1 and " +
+                  std::to_string(kMostDraws));
+}
+
+void NoiseCells::add_sums(std::span<const NoisyRow> rows, std::size_t dim) const {
+  constexpr std::size_t kFew = 64;
+  const float part = 1.0f / std::sqrt(static_cast<float>(draws));
+  std::array<NoisyRow, kFew> few;
+  for (std::size_t first = 0; first < rows.size(); first += kFew) {
+    const std::size_t count = std::min(kFew, rows.size() - first);
+    std::ranges::copy(rows.subspan(first, count), few.begin());
+    for (NoisyRow& row : std::span(few).first(count)) row.std *= part;
+    RowCounters of_draw = counters;
+    for (unsigned draw = 0; draw < draws; ++draw) {
+      add_noise(key, of_draw, std::span(few).first(count), dim);
+      for (NoisyRow& row : std::span(few).first(count)) row.shrink = 1.0f;
+      of_draw.low += 2 * kDrawUnit;
+      of_draw.refined_low += 2 * kDrawUnit;
+    }
+  }
+}
+
 NoiseCells NoiseSource::table(TableId table, RowId rows, std::size_t dim, Draws draws,
                               Step t) const {
-  return {.key = seed_.derive(Purpose::table_noise, table, t >> step_bits(rows, dim)),
+  return {.key = seed_.derive(Purpose::table_noise, table, t >> step_bits(rows, dim, draws_)),
           .counters = counters_of(
-              {.purpose = Purpose::table_noise, .draws = draws, .table = table, .step = t})};
+              {.purpose = Purpose::table_noise, .draws = draws, .table = table, .step = t}),
+          .draws = draws_};
 }
 
 NoiseCells NoiseSource::dense(Step t) const {
   return {.key = seed_.derive(Purpose::dense_noise, 0, t >> kMaxStepBits),
-          .counters = counters_of({.purpose = Purpose::dense_noise, .step = t})};
+          .counters = counters_of({.purpose = Purpose::dense_noise, .step = t}),
+          .draws = draws_};
 }
 
 }  // namespace lazydp

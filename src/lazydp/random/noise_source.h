@@ -16,18 +16,27 @@ namespace lazydp {
 struct NoiseCells {
   AesKey key;
   RowCounters counters;
+  unsigned draws = 1;
 
   // Each row: values = shrink * values + std * (the row's normals).
   void add(std::span<const NoisyRow> rows, std::size_t dim) const {
-    add_noise(key, counters, rows, dim);
+    if (draws == 1) return add_noise(key, counters, rows, dim);
+    add_sums(rows, dim);
   }
+
+ private:
+  void add_sums(std::span<const NoisyRow> rows, std::size_t dim) const;
 };
 
 // Nothing here has a state that advances. The same arguments give the same noise whatever the
 // thread, the order of calls or the instruction set.
 class NoiseSource {
  public:
-  explicit NoiseSource(const Seed& seed) : seed_(seed) {}
+  // Every normal is the sum of `draws` normals of variance 1 / draws. With several, the gaps
+  // between the floating-point numbers that noise can take say less of what it was added to
+  // (Holohan and Braghin 2021; Opacus' secure mode adds up four).
+  explicit NoiseSource(const Seed& seed, unsigned draws = 1);
+  static constexpr unsigned kMostDraws = 16;
 
   // `rows` and `dim` are those of the table: they decide how many steps share a key, so that no key
   // is asked for more than 2^44 blocks. Throws UserError for a table that is too large even so.
@@ -39,6 +48,7 @@ class NoiseSource {
 
  private:
   Seed seed_;
+  unsigned draws_;
 };
 
 }  // namespace lazydp

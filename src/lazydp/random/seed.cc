@@ -2,6 +2,7 @@
 
 #include <sys/random.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -11,15 +12,14 @@
 
 namespace lazydp {
 
-Seed::Seed(const std::array<std::uint8_t, 16>& bytes, bool secret)
-    : master_(expand_key(bytes)), secret_(secret) {}
+Seed::Seed(const Bytes& bytes, bool secret) : master_(expand_key(bytes)), secret_(secret) {}
 
 Seed::~Seed() {
   explicit_bzero(&master_, sizeof(master_));
 }
 
 Seed Seed::from_os() {
-  std::array<std::uint8_t, 16> bytes;
+  Bytes bytes;
   std::size_t have = 0;
   while (have < bytes.size()) {
     const ssize_t got = getrandom(bytes.data() + have, bytes.size() - have, 0);
@@ -36,8 +36,22 @@ Seed Seed::from_os() {
 }
 
 Seed Seed::fixed(std::uint64_t value) {
-  std::array<std::uint8_t, 16> bytes{};
+  Bytes bytes{};
   for (std::size_t i = 0; i < 8; ++i) bytes[i] = static_cast<std::uint8_t>(value >> (8 * i));
+  return {bytes, false};
+}
+
+Seed::Bytes Seed::reveal() const {
+  Bytes bytes;
+  std::copy_n(master_.round_keys.begin(), bytes.size(), bytes.begin());  // the first is the key
+  return bytes;
+}
+
+Seed Seed::successor() const {
+  if (secret_) return from_os();
+  const AesBlock block = encrypt(master_, {.high = ~std::uint64_t{0}, .low = ~std::uint64_t{0}});
+  Bytes bytes;
+  std::memcpy(bytes.data(), block.data(), bytes.size());
   return {bytes, false};
 }
 

@@ -27,6 +27,15 @@ class Seed {
   // Somebody chose it: runs repeat, their noise is predictable, and no privacy is claimed.
   static Seed fixed(std::uint64_t value);
 
+  // The seed of the steps that follow a state that was settled and may have been published: a fresh
+  // one for a secret seed, a function of this one for a fixed seed.
+  Seed successor() const;
+
+  // The secret itself, for a checkpoint, and back from there.
+  using Bytes = std::array<std::uint8_t, 16>;
+  Bytes reveal() const;
+  static Seed restored(const Bytes& bytes, bool secret) { return {bytes, secret}; }
+
   Seed(const Seed&) = default;
   Seed& operator=(const Seed&) = default;
   ~Seed();  // wipes the bytes
@@ -39,7 +48,7 @@ class Seed {
   AesKey derive(Purpose purpose, TableId table, std::uint32_t range) const;
 
  private:
-  Seed(const std::array<std::uint8_t, 16>& bytes, bool secret);
+  Seed(const Bytes& bytes, bool secret);
 
   AesKey master_;
   bool secret_;

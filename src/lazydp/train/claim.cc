@@ -1,36 +1,63 @@
 #include "lazydp/train/claim.h"
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <sstream>
 
 namespace lazydp {
 namespace {
 
-std::string why_none(const Trainer& trainer) {
-  const Plan& plan = trainer.plan();
-  if (!plan.recipe.no_claim.empty()) return std::string(plan.recipe.no_claim);
-  if (plan.mechanism.noise_multiplier == 0.0) return "the noise multiplier is 0";
-  if (!trainer.seed_is_secret()) return "the seed was fixed, so the noise can be predicted";
-  if (!trainer.samples_by_poisson()) {
-    return "batches of a fixed size are not Poisson samples, which the accountants assume";
+// The values that a ledger's events have: one, or from the least to the most.
+template <class Value>
+std::string range(const Ledger& ledger, Value&& value) {
+  double least = std::numeric_limits<double>::infinity();
+  double most = 0.0;
+  for (const SampledGaussian& event : ledger.events()) {
+    least = std::min(least, value(event));
+    most = std::max(most, value(event));
   }
-  return "";
+  std::ostringstream out;
+  if (least < most) out << "from " << least << " to ";
+  out << most;
+  return out.str();
 }
 
 std::string in_words(const Trainer& trainer) {
   const Mechanism& m = trainer.plan().mechanism;
+  const std::string sampling =
+      range(trainer.ledger(), [](const SampledGaussian& event) { return event.sampling_rate; });
+  const std::string noise =
+      range(trainer.ledger(), [](const SampledGaussian& event) { return event.noise_multiplier; });
   std::ostringstream out;
-  out << "Poisson sampling rate " << m.sampling_rate << ", clip norm " << m.clip_norm
-      << ", noise multiplier " << m.noise_multiplier << ", " << trainer.ledger().steps()
-      << " steps; neighbours differ by adding or removing one example; the data-set size is "
-         "treated as public; the released model is protected, intermediate states are not";
+  out << "Poisson sampling rate " << sampling << ", clip norm " << m.clip_norm
+      << (trainer.plan().clip_schedule.constant() ? "" : " (scheduled)") << ", noise multiplier "
+      << noise << ", " << trainer.ledger().steps()
+      << " steps; neighbours differ by adding or removing one example; the data-set size, "
+      << std::llround(m.expected_batch / m.sampling_rate)
+      << " examples, is treated as public; the released model is protected, intermediate states "
+         "are not";
   return out.str();
 }
 
 }  // namespace
 
-Claim claim(const Trainer& trainer, double delta, Accountant accountant) {
-  Claim result{.delta = delta, .accountant = accountant, .because = why_none(trainer)};
+std::string no_claim(const Plan& plan, bool seed_is_secret, bool poisson) {
+  if (!plan.recipe.no_claim.empty()) return std::string(plan.recipe.no_claim);
+  if (plan.mechanism.noise_multiplier == 0.0) return "the noise multiplier is 0";
+  if (!seed_is_secret) return "the seed was fixed, so the noise can be predicted";
+  if (!poisson) {
+    return "batches of a fixed size are not Poisson samples, which the accountants assume";
+  }
+  return "";
+}
+
+Claim claim(const Trainer& trainer, double delta) {
+  const Accountant accountant = trainer.plan().accountant;
+  Claim result{
+      .delta = delta,
+      .accountant = accountant,
+      .because = no_claim(trainer.plan(), trainer.seed().secret(), trainer.samples_by_poisson())};
   if (!result.because.empty()) return result;
   result.epsilon = epsilon(trainer.ledger(), delta, accountant);
   result.holds = std::isfinite(result.epsilon);

@@ -16,7 +16,10 @@ struct Claim {
   std::string because;  // the mechanism in words, or why nothing is claimed
 };
 
+// Why nothing may be claimed for a run of this plan; empty if something may.
+std::string no_claim(const Plan& plan, bool seed_is_secret, bool poisson);
+
 // Of the model as it would be released after the trainer's last step.
-Claim claim(const Trainer& trainer, double delta, Accountant accountant);
+Claim claim(const Trainer& trainer, double delta);
 
 }  // namespace lazydp

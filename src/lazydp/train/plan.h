@@ -2,9 +2,12 @@
 // Everything that decides what a run computes, and what only decides how fast.
 
 #include <cstddef>
+#include <optional>
 
 #include "lazydp/base/types.h"
 #include "lazydp/noise/noise_writer.h"
+#include "lazydp/privacy/accountant.h"
+#include "lazydp/privacy/calibration.h"
 #include "lazydp/privacy/mechanism.h"
 #include "lazydp/train/recipe.h"
 #include "lazydp/train/schedule.h"
@@ -22,6 +25,10 @@ struct Plan {
   Schedule rate_schedule;
   Schedule noise_schedule;
   Schedule clip_schedule;
+
+  unsigned noise_draws = 1;      // normals that add up to one: see NoiseSource
+  std::optional<Budget> budget;  // what the run may spend; none: whatever its steps cost
+  Accountant accountant = Accountant::pld;
 
   // Throws UserError, or PrivacyError for what would void the guarantee.
   void validate() const;

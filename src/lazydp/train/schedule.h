@@ -25,6 +25,11 @@ struct Schedule {
   // constant | linear | poly:POWER | cosine | step:EVERY:FACTOR, each after an optional
   // "warmup:STEPS,". Throws UserError.
   static Schedule parse(std::string_view text);
+
+  bool constant() const { return shape == Shape::constant && warmup == 0; }
+
+  // What parse() reads back as the same schedule.
+  std::string text() const;
 };
 
 }  // namespace lazydp

@@ -2,9 +2,12 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
+#include <utility>
 
 #include "lazydp/base/error.h"
 #include "lazydp/noise/dense_update.h"
+#include "lazydp/train/budget.h"
 
 namespace lazydp {
 
@@ -13,12 +16,12 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
                  const Sampler& sampler)
     : plan_(plan),
       performance_(performance),
-      seed_is_secret_(seed.secret()),
+      seed_(seed),
       model_(model),
       pooling_(pooling),
       tables_(tables),
       sampler_(sampler),
-      noise_(seed),
+      noise_(seed, plan.noise_draws),
       queue_(dataset, sampler, performance.settle_ahead ? LookAhead::on : LookAhead::off),
       method_(make_gradient_method(plan.recipe.clip, pooling, performance.materialize_bytes)),
       updates_(plan.recipe.noise, tables, table_clock_, noise_, plan.weight_decay > 0.0,
@@ -26,10 +29,12 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
   plan_.validate();
   table_clock_.reserve(plan.steps);
   dense_clock_.reserve(plan.steps);
+  last_step_ = last_affordable_step(plan_, 0, ledger_);
 }
 
 const StepReport& Trainer::step() {
   stages_.start();
+  require_may_step();
   const Step t = open_step();
   queue_.advance(t);
   const Batch& batch = queue_.current();
@@ -49,16 +54,36 @@ const StepReport& Trainer::step() {
   return report_;
 }
 
+void Trainer::require_may_step() const {
+  if (released_) {
+    throw PrivacyError("this model was released: go on from the settled state that release left");
+  }
+  if (now() >= last_step_ && last_step_ < plan_.steps) {
+    throw PrivacyError("the budget is spent after step " + std::to_string(now()) +
+                       ": the next step would exceed epsilon " +
+                       std::to_string(plan_.budget->epsilon));
+  }
+}
+
+void Trainer::restore(Ledger spent, std::span<const Owed> clock) {
+  check(now() == 0, "a trainer is restored before its first step");
+  ledger_ = std::move(spent);
+  table_clock_.restore(clock);
+  table_clock_.reserve(plan_.steps);
+  dense_clock_.restore(std::vector<Owed>(clock.size()));  // dense weights are never late
+  dense_clock_.reserve(plan_.steps);
+  last_step_ = last_affordable_step(plan_, now(), ledger_);
+}
+
 // The mechanism of this step, in the ledger before anything is done in its name.
 Step Trainer::open_step() {
   const Step t = now() + 1;
   const double rate = plan_.rate_schedule.factor(t, plan_.steps);
-  const double sigma =
-      plan_.mechanism.noise_multiplier * plan_.noise_schedule.factor(t, plan_.steps);
+  const SampledGaussian event = event_of(plan_, t);
   clip_norm_ = plan_.mechanism.clip_norm * plan_.clip_schedule.factor(t, plan_.steps);
-  const bool noisy = plan_.recipe.noise != NoisePolicy::none && sigma > 0.0;
-  const double noise_std = noisy ? sigma * clip_norm_ : 0.0;  // no noise, even for infinite C
-  ledger_.record({plan_.mechanism.sampling_rate, noisy ? sigma : 0.0, 1});
+  const double sigma = event.noise_multiplier;
+  const double noise_std = sigma > 0.0 ? sigma * clip_norm_ : 0.0;  // no noise, even for infinite C
+  ledger_.record(event);
 
   const double table_rate = plan_.table_rate * rate;
   dense_clock_.open(plan_.dense_rate * rate / plan_.mechanism.expected_batch, noise_std, 1.0);

@@ -33,6 +33,8 @@ struct StepReport {
   RowTraffic rows;
 };
 
+class CheckpointFolder;
+
 // `model`, `tables`, `dataset` and `sampler` outlive the trainer.
 class Trainer {
  public:
@@ -42,7 +44,7 @@ class Trainer {
   Trainer(const Trainer&) = delete;  // its parts refer to each other
   Trainer& operator=(const Trainer&) = delete;
 
-  // Takes the next step.
+  // Takes the next step. Throws PrivacyError once last_step() has been taken, or after release().
   const StepReport& step();
 
   // Logits for a batch that is not trained on. Settles the rows it reads.
@@ -55,16 +57,30 @@ class Trainer {
   // rows that have waited long. Dense layers miss the noise of these steps: no model comes of it.
   void let_pass(Step steps);
 
+  // Goes on where another trainer, of the same plan and seed, was at its step `clock.size()`. The
+  // caller has put weights and histories as they were then.
+  void restore(Ledger spent, std::span<const Owed> clock);
+
   Step now() const { return table_clock_.now(); }
+
+  // The plan's last, or the last that its budget pays for.
+  Step last_step() const { return last_step_; }
   const Plan& plan() const { return plan_; }
   const Ledger& ledger() const { return ledger_; }
-  bool seed_is_secret() const { return seed_is_secret_; }
+  const Seed& seed() const { return seed_; }
+  bool released() const { return released_; }
+  CheckpointFolder* folder() const { return folder_; }  // null: its state was never kept
   bool samples_by_poisson() const { return sampler_.poisson(); }
   Microbatches microbatches() const { return method_->microbatches(); }
   TableUpdates& updates() { return updates_; }
-  VarianceClock& table_clock() { return table_clock_; }
+  const VarianceClock& table_clock() const { return table_clock_; }
+  Model& model() { return model_; }
+  std::span<Table> tables() { return tables_; }
 
  private:
+  friend class CheckpointFolder;
+  friend class ReleasedModel;
+  void require_may_step() const;
   Step open_step();
   void read(Step settled_through, const Batch& batch);
   std::span<const Ids> ids_of(const Batch& batch);
@@ -72,7 +88,7 @@ class Trainer {
 
   Plan plan_;
   Performance performance_;
-  bool seed_is_secret_;
+  Seed seed_;
   Model& model_;
   Pooling pooling_;
   std::span<Table> tables_;
@@ -86,7 +102,10 @@ class Trainer {
   TableUpdates updates_;
   Ledger ledger_;
 
-  double clip_norm_ = 0.0;  // of the open step
+  Step last_step_ = 0;
+  bool released_ = false;
+  CheckpointFolder* folder_ = nullptr;  // where its state is kept, if it was ever
+  double clip_norm_ = 0.0;              // of the open step
   StageClock stages_;
   Gradient gradient_;
   std::vector<Ids> ids_;

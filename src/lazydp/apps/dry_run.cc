@@ -1,0 +1,96 @@
+#include "lazydp/apps/dry_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <vector>
+
+#include "lazydp/apps/memory_needs.h"
+#include "lazydp/apps/number_text.h"
+#include "lazydp/apps/quantile.h"
+#include "lazydp/apps/run.h"
+#include "lazydp/apps/session.h"
+#include "lazydp/base/system_memory.h"
+#include "lazydp/data/timing_dataset.h"
+#include "lazydp/train/budget.h"
+
+namespace lazydp::apps {
+namespace {
+
+constexpr double kTrialBytes = 1e9;
+constexpr Step kTrialSteps = 4;
+
+double whole_step(const StepReport& report) {
+  double seconds = 0.0;
+  for (const double stage : report.seconds) seconds += stage;
+  return seconds;
+}
+
+double estimated_step_seconds(RunOptions options) {
+  ModelShape& shape = options.model.shape;
+  const auto bytes = static_cast<double>(shape.table_bytes());
+  for (RowId& rows : shape.table_rows) {
+    const double scaled = std::ceil(static_cast<double>(rows) * std::min(1.0, kTrialBytes / bytes));
+    rows = static_cast<RowId>(scaled);
+  }
+  options.plan.steps = std::min(options.plan.steps, kTrialSteps);
+  options.plan.budget.reset();
+  const auto data = make_timing_dataset({.examples = options.task.examples(),
+                                         .dense_features = shape.dense_features(),
+                                         .table_rows = shape.table_rows,
+                                         .pooling = shape.pooling},
+                                        AccessLaw{});
+  Running trial(options, *data, Seed::fixed(0), Running::Weights::initial);
+  std::vector<double> seconds;
+  for (Step t = 1; t <= options.plan.steps; ++t) {
+    const StepReport& report = trial.trainer.step();
+    const double settle = report.seconds[static_cast<std::size_t>(Stage::settle)];
+    const bool eager = options.plan.recipe.noise == NoisePolicy::every_row;
+    const double larger = bytes / static_cast<double>(shape.table_bytes());
+    seconds.push_back(whole_step(report) + (eager ? settle * (larger - 1.0) : 0.0));
+  }
+  return median(seconds);
+}
+
+}  // namespace
+
+void dry_run(const RunOptions& options, const Output& output) {
+  const Plan& plan = options.plan;
+  const Step last = last_affordable_step(plan, 0, {});
+  Ledger ledger;
+  for (Step t = 1; t <= last; ++t) ledger.record(event_of(plan, t));
+  const std::string why = no_claim(plan, !options.seed, options.sampling == Sampling::poisson);
+  const double cost = why.empty() ? epsilon(ledger, options.delta, plan.accountant) : 0.0;
+  const MemoryNeeds needs = needs_of(options);
+  const double seconds = estimated_step_seconds(options);
+
+  if (std::ostream* out = output.report()) {
+    *out << plan.recipe.name << " on " << options.model.shape.name << ", " << options.task.name
+         << ": " << with_commas(last) << " steps of "
+         << with_commas(static_cast<double>(options.batch)) << " examples\n"
+         << "  privacy  "
+         << (why.empty() ? "epsilon " + fixed(cost, 4) + " at delta " + shortest(options.delta) +
+                               " (" + std::string(accountant_name(plan.accountant)) +
+                               "), noise multiplier " + shortest(plan.mechanism.noise_multiplier) +
+                               ", sampling rate " + shortest(plan.mechanism.sampling_rate)
+                         : "no claim: " + why)
+         << "\n  memory   " << human_bytes(needs.total()) << " of "
+         << human_bytes(static_cast<double>(available_memory())) << " available (tables "
+         << human_bytes(needs.tables) << ", history " << human_bytes(needs.history) << ")\n"
+         << "  time     about " << human_duration(seconds * last) << " (" << fixed(seconds * 1e3, 1)
+         << " ms a step)\n"
+         << "Nothing was trained, and no data was read.\n";
+  }
+  output.write({{"epsilon", why.empty() ? Json(cost) : Json()},
+                {"delta", options.delta},
+                {"accountant", accountant_name(plan.accountant)},
+                {"noise_multiplier", plan.mechanism.noise_multiplier},
+                {"sampling_rate", plan.mechanism.sampling_rate},
+                {"steps", last},
+                {"memory_bytes", needs.total()},
+                {"step_ms", seconds * 1e3},
+                {"seconds", seconds * last},
+                {"dry_run", true}});
+}
+
+}  // namespace lazydp::apps

@@ -1,0 +1,36 @@
+#include "lazydp/apps/interrupt.h"
+
+#include <array>
+
+namespace lazydp::apps {
+namespace {
+
+constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
+
+// A signal handler can reach nothing else.
+volatile std::sig_atomic_t arrived =
+    0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+extern "C" void remember_signal(int signal) {
+  arrived = signal;
+}
+
+}  // namespace
+
+InterruptWatch::InterruptWatch() {
+  arrived = 0;
+  struct sigaction action = {};
+  action.sa_handler = remember_signal;
+  action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &before_[i]);
+}
+
+InterruptWatch::~InterruptWatch() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+}
+
+int InterruptWatch::signal() const {
+  return arrived;
+}
+
+}  // namespace lazydp::apps

@@ -1,0 +1,43 @@
+#include "lazydp/apps/kept.h"
+
+#include <string>
+
+#include "lazydp/base/error.h"
+
+namespace lazydp::apps {
+
+void Kept::open_checkpoint(std::size_t back) {
+  if (!folder.empty()) {
+    from = folder.open(back);
+    return;
+  }
+  if (directory.released()) {
+    throw PrivacyError(directory.path() +
+                       " has released a model, and its checkpoint is gone: to train again would "
+                       "spend the budget twice; start a run in another folder and count both");
+  }
+}
+
+void require_same_settings(const Json& checkpoint, const Json& now) {
+  const Json before = checkpoint.flatten();
+  const Json after = now.flatten();
+  std::string differences;
+  const auto text = [](const Json& json, const std::string& key) {
+    return json.contains(key) ? json[key].dump() : std::string("nothing");
+  };
+  const auto note = [&](const std::string& key) {
+    differences += (differences.empty() ? "" : "; ") + key.substr(key.rfind('/') + 1) + " was " +
+                   text(before, key) + " and is " + text(after, key);
+  };
+  for (const auto& [key, value] : before.items()) {
+    if (!after.contains(key) || after[key] != value) note(key);
+  }
+  for (const auto& [key, value] : after.items()) {
+    if (!before.contains(key)) note(key);
+  }
+  if (differences.empty()) return;
+  throw PrivacyError("the run's state is of other settings (" + differences +
+                     "); go on under new ones with lazydp resume --branch, which settles it first");
+}
+
+}  // namespace lazydp::apps

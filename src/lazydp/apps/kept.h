@@ -1,0 +1,34 @@
+#pragma once
+// A run that leaves something behind: its folder, its checkpoints, and where it starts.
+
+#include <memory>
+#include <optional>
+
+#include "lazydp/apps/keeping.h"
+#include "lazydp/apps/metrics_log.h"
+#include "lazydp/apps/run_directory.h"
+#include "lazydp/train/checkpoint_folder.h"
+
+namespace lazydp::apps {
+
+struct Kept {
+  Kept(RunDirectory run, const Keeping& how, const RunOptions& options, std::optional<Lock> lock)
+      : directory(std::move(run)),
+        keeping(how),
+        folder(directory.checkpoints(), settings_of(options), std::move(lock)) {}
+
+  // The newest checkpoint, or the one before; none if the run never came to one. Throws
+  // PrivacyError if one must have been there.
+  void open_checkpoint(std::size_t back = 0);
+
+  RunDirectory directory;
+  Keeping keeping;
+  CheckpointFolder folder;
+  std::unique_ptr<CheckpointReader> from;  // where to go on; null: at the beginning
+};
+
+// Refuses with PrivacyError to go on from a checkpoint under settings that are not its own, with
+// every difference.
+void require_same_settings(const Json& checkpoint, const Json& now);
+
+}  // namespace lazydp::apps

@@ -1,0 +1,35 @@
+// lazydp release: settles every row of a run and writes the model that may go out.
+
+#include "lazydp/train/release.h"
+
+#include "lazydp/apps/absent_data.h"
+#include "lazydp/apps/kept.h"
+#include "lazydp/apps/output.h"
+#include "lazydp/apps/report.h"
+#include "lazydp/apps/run.h"
+#include "lazydp/apps/session.h"
+#include "lazydp/apps/verbs.h"
+
+namespace lazydp::apps {
+
+void release(const Given& given) {
+  choose_threads(given);
+  RunDirectory directory = RunDirectory::existing(given.arguments.front());
+  const RunOptions options = choose_run(directory.config());
+  require_memory_for(options);
+  const Output output(given);
+
+  Kept kept(std::move(directory), {}, options, choose_lock(given));
+  kept.from = kept.folder.open();
+  require_same_settings(kept.from->head().settings, settings_of(options));
+
+  Progress progress = output.progress();
+  const AbsentData data(options.task.examples());
+  Running run(options, data, kept.from->head().seed, Running::Weights::zero);
+  kept.folder.restore(*kept.from, run.trainer);
+  const ReleasedModel model = release_run(options, run.trainer, kept, std::nullopt, progress);
+  if (std::ostream* out = output.report()) print_release(*out, model, kept.directory.model());
+  output.write(model.card());
+}
+
+}  // namespace lazydp::apps

@@ -1,0 +1,105 @@
+// lazydp resume: goes on with a run's folder, exactly where it was, or from a settled state.
+
+#include <filesystem>
+
+#include "lazydp/apps/absent_data.h"
+#include "lazydp/apps/kept.h"
+#include "lazydp/apps/output.h"
+#include "lazydp/apps/run.h"
+#include "lazydp/apps/session.h"
+#include "lazydp/apps/values.h"
+#include "lazydp/apps/verbs.h"
+#include "lazydp/base/error.h"
+#include "lazydp/train/release.h"
+
+namespace lazydp::apps {
+namespace {
+
+// The run's own flags, except where the command line says otherwise. Of two flags that say the
+// same thing in two ways the command line's wins.
+Given merged(Given config, const Given& given) {
+  if (given.steps) config.epochs.reset();
+  if (given.epochs) config.steps.reset();
+  if (given.batch) config.sampling_rate.reset();
+  if (given.sampling_rate) config.batch.reset();
+  for (const Flag& flag : all_flags()) {
+    if (given.*flag.value) config.*flag.value = given.*flag.value;
+  }
+  config.out = given.arguments.front();
+  return config;
+}
+
+bool asked(const Text& text, const char* name) {
+  return text && truth(name, *text);
+}
+
+// A settled state may be trained for more steps as it is: its ledger says what was spent.
+bool only_longer(const CheckpointHead& head, Json settings, Step steps) {
+  if (!head.settled || steps <= head.step) return false;
+  Json before = head.settings;
+  before["plan"].erase("steps");
+  settings["plan"].erase("steps");
+  return before == settings;
+}
+
+// Settles the state under the key and the plan that it was trained with, and makes that the state
+// to go on from.
+void settle_for(const RunOptions& before, const RunOptions& after, Kept& kept, Progress& progress) {
+  const CheckpointHead& head = kept.from->head();
+  require_same_settings(head.settings, settings_of(before));
+  progress.say("settling every row before the settings change ...");
+  const AbsentData data(before.task.examples());
+  Running old(before, data, head.seed, Running::Weights::zero);
+  kept.folder.restore(*kept.from, old.trainer);
+  old.trainer.settle_all();
+  kept.folder.change_settings(settings_of(after));
+  kept.folder.replace_by_settled(old.trainer);
+}
+
+// A model that was released before the run went on stays, under another name.
+void put_aside_model(const RunDirectory& directory) {
+  if (!directory.released()) return;
+  const Json card = verified_card(directory.model());
+  std::uint64_t steps = 0;
+  for (const Json& event : card.at("ledger")) steps += event.at("steps").get<std::uint64_t>();
+  const std::string name = directory.model() + "-step-" + std::to_string(steps);
+  std::error_code error;
+  std::filesystem::rename(directory.model(), name, error);
+  if (error) throw IoError("cannot rename " + directory.model() + ": " + error.message());
+}
+
+}  // namespace
+
+void resume(const Given& given) {
+  choose_threads(given);
+  RunDirectory directory = RunDirectory::existing(given.arguments.front());
+  const Given config = directory.config();
+  const Given wanted = merged(config, given);
+  const RunOptions options = choose_run(wanted);
+  const Keeping keeping = choose_keeping(wanted);
+  require_memory_for(options);
+  const Output output(given);
+
+  Kept kept(std::move(directory), keeping, options, choose_lock(given));
+  kept.open_checkpoint(asked(given.previous, "previous") ? 1 : 0);
+  if (!kept.from) return run_and_report(options, output, &kept);
+
+  const CheckpointHead& head = kept.from->head();
+  const Json settings = settings_of(options);
+  if (head.settings != settings && !only_longer(head, settings, options.plan.steps)) {
+    if (!asked(given.branch, "branch")) require_same_settings(head.settings, settings);
+    Progress progress = output.progress();
+    settle_for(choose_run(config), options, kept, progress);
+    kept.open_checkpoint();
+  }
+  if (kept.from->head().step >= options.plan.steps && kept.directory.released()) {
+    throw UserError("'" + kept.directory.path() + "' is finished after " +
+                    std::to_string(kept.from->head().step) +
+                    " steps; train it further with --steps N or --epochs X");
+  }
+  put_aside_model(kept.directory);
+  kept.directory.write_config(wanted);
+  run_and_report(options, output, &kept);
+}
+
+}  // namespace lazydp::apps

@@ -1,0 +1,169 @@
+#include "lazydp/apps/run_directory.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+#include <vector>
+
+#include "lazydp/apps/config_file.h"
+#include "lazydp/base/atomic_file.h"
+#include "lazydp/base/error.h"
+
+namespace lazydp::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t kOwnerFolder = 0700;
+constexpr mode_t kOwnerFile = 0600;
+
+std::string reason() {
+  return std::strerror(errno);
+}
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+bool empty_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error) && fs::is_empty(path, error) && !error;
+}
+
+std::vector<Flag> flags_of_runs() {
+  std::vector<Flag> flags;
+  std::ranges::copy_if(all_flags(), std::back_inserter(flags), [](const Flag& flag) {
+    return (flag.verbs & train_flags) != 0 && flag.kept;
+  });
+  return flags;
+}
+
+std::string quoted(const std::string& text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + "\"";
+}
+
+}  // namespace
+
+std::string config_text(const Given& given) {
+  std::string text;
+  for (const Flag& flag : flags_of_runs()) {
+    const Text& value = given.*flag.value;
+    if (value) text += std::string(flag.name.substr(2)) + " = " + quoted(*value) + "\n";
+  }
+  return text;
+}
+
+Json settings_of(const RunOptions& options) {
+  return {{"plan", json_of(options.plan)},
+          {"delta", options.delta},
+          {"model", json_of(options.model.shape)},
+          {"data", options.task.name},
+          {"examples", options.task.examples()},
+          {"sampling", options.sampling == Sampling::poisson ? "poisson" : "shuffled"},
+          {"seed", options.seed ? "fixed" : "secret"}};
+}
+
+std::optional<Lock> choose_lock(const Given& given) {
+  if (!given.key_file) return std::nullopt;
+  std::ifstream file(*given.key_file, std::ios::binary);
+  std::ostringstream text;
+  if (file) text << file.rdbuf();
+  if (!file) throw IoError("cannot read the key file " + *given.key_file + ": " + reason());
+  std::string secret = text.str();
+  while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
+  if (secret.size() < 8) {
+    throw UserError("key-file is '" + *given.key_file + "', which holds " +
+                    std::to_string(secret.size()) +
+                    " bytes; it must hold a passphrase or a key of at least 8");
+  }
+  return Lock(std::move(secret));
+}
+
+RunDirectory::RunDirectory(const std::string& path) : path_(path) {
+  const std::string name = path + "/lock";
+  lock_ = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerFile);
+  if (lock_ < 0) throw IoError("cannot write in " + path + ": " + reason());
+  if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
+  const bool taken = errno == EWOULDBLOCK;
+  const std::string why = reason();
+  close(std::exchange(lock_, -1));
+  if (taken) throw UserError(path + " is in use by another lazydp");
+  throw IoError("cannot lock " + path + ": " + why);
+}
+
+RunDirectory::RunDirectory(RunDirectory&& other) noexcept
+    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
+
+RunDirectory::~RunDirectory() {
+  if (lock_ >= 0) close(lock_);
+}
+
+RunDirectory RunDirectory::for_run(const std::string& path, const Given& given) {
+  if (!exists(path) || empty_folder(path)) {
+    if (mkdir(path.c_str(), kOwnerFolder) != 0 && errno != EEXIST) {
+      throw IoError("cannot make " + path + ": " + reason());
+    }
+    if (chmod(path.c_str(), kOwnerFolder) != 0) {
+      throw IoError("cannot make " + path + " private: " + reason());
+    }
+    RunDirectory run(path);
+    run.write_config(given);
+    return run;
+  }
+  RunDirectory run = existing(path);
+  if (config_text(run.config()) != config_text(given)) {
+    throw UserError("out is '" + path +
+                    "', which holds a run with other settings; name another folder, or go on with "
+                    "lazydp resume " +
+                    path);
+  }
+  if (run.released()) {
+    throw UserError("out is '" + path +
+                    "', which holds a finished run; name another folder, or train it further with "
+                    "lazydp resume " +
+                    path + " --steps N");
+  }
+  return run;
+}
+
+RunDirectory RunDirectory::existing(const std::string& path) {
+  if (!exists(path + "/config.toml")) {
+    throw UserError("'" + path + "' is not the folder of a run (it has no config.toml)");
+  }
+  return RunDirectory(path);
+}
+
+bool RunDirectory::released() const {
+  return exists(model() + "/card.json");
+}
+
+Given RunDirectory::config() const {
+  Given given;
+  read_config_file(path_ + "/config.toml", flags_of_runs(), given);
+  return given;
+}
+
+void RunDirectory::write_config(const Given& given) const {
+  const std::string text = config_text(given);
+  AtomicFile file(path_ + "/config.toml", kOwnerFile);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+}  // namespace lazydp::apps

@@ -1,0 +1,59 @@
+#pragma once
+// The folder of one run: what it was told, what it measured, its secret state, and its model.
+
+#include <optional>
+#include <string>
+
+#include "lazydp/apps/flags.h"
+#include "lazydp/apps/run_options.h"
+#include "lazydp/train/json.h"
+#include "lazydp/train/sealed_file.h"
+
+namespace lazydp::apps {
+
+//   config.toml          the flags of the run
+//   metrics.jsonl        what it measured on the way
+//   checkpoint/          its state: holds the key and rows that wait for noise
+//   model/               what may be published, once released
+//
+// All but model/ is secret: the folder is its owner's alone. One process uses it at a time.
+class RunDirectory {
+ public:
+  // Makes the folder for a new run, or takes one that `flags` began and did not finish. Throws
+  // UserError for a folder that holds anything else or that another process is using.
+  static RunDirectory for_run(const std::string& path, const Given& given);
+
+  // Of a run that was begun.
+  static RunDirectory existing(const std::string& path);
+
+  ~RunDirectory();
+  RunDirectory(RunDirectory&& other) noexcept;
+  RunDirectory& operator=(RunDirectory&&) = delete;
+
+  const std::string& path() const { return path_; }
+  std::string metrics() const { return path_ + "/metrics.jsonl"; }
+  std::string checkpoints() const { return path_ + "/checkpoint"; }
+  std::string model() const { return path_ + "/model"; }
+  bool released() const;
+
+  // The flags that the run was given, or goes on under.
+  Given config() const;
+  void write_config(const Given& given) const;
+
+ private:
+  explicit RunDirectory(const std::string& path);
+
+  std::string path_;
+  int lock_ = -1;
+};
+
+// The flags as TOML, without those that say only where output goes or how fast to be.
+std::string config_text(const Given& given);
+
+// What must stay equal for a run to go on: everything that decides what it computes or claims.
+Json settings_of(const RunOptions& options);
+
+// What opens encrypted checkpoints, if the user named a file that holds it.
+std::optional<Lock> choose_lock(const Given& given);
+
+}  // namespace lazydp::apps

@@ -1,0 +1,43 @@
+#include "lazydp/train/budget.h"
+
+namespace lazydp {
+namespace {
+
+Ledger after(const Plan& plan, Ledger spent, Step now, Step last) {
+  for (Step t = now + 1; t <= last; ++t) spent.record(event_of(plan, t));
+  return spent;
+}
+
+}  // namespace
+
+SampledGaussian event_of(const Plan& plan, Step t) {
+  const double sigma = plan.mechanism.noise_multiplier * plan.noise_schedule.factor(t, plan.steps);
+  return {plan.mechanism.sampling_rate, plan.recipe.noise == NoisePolicy::none ? 0.0 : sigma, 1};
+}
+
+double noise_for(const Plan& plan) {
+  const auto ledger = [&plan](double noise_multiplier) {
+    Plan trial = plan;
+    trial.mechanism.noise_multiplier = noise_multiplier;
+    return after(trial, {}, 0, trial.steps);
+  };
+  return noise_for_budget(*plan.budget, ledger, plan.accountant);
+}
+
+Step last_affordable_step(const Plan& plan, Step now, const Ledger& spent) {
+  if (!plan.budget) return plan.steps;
+  const auto affords = [&](Step last) {
+    return epsilon(after(plan, spent, now, last), plan.budget->delta, plan.accountant) <=
+           plan.budget->epsilon;
+  };
+  if (plan.steps <= now || affords(plan.steps)) return plan.steps;
+  Step within = now;
+  Step beyond = plan.steps;
+  while (beyond - within > 1) {
+    const Step middle = within + (beyond - within) / 2;
+    (affords(middle) ? within : beyond) = middle;
+  }
+  return within;
+}
+
+}  // namespace lazydp

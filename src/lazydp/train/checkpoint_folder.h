@@ -1,0 +1,60 @@
+#pragma once
+// The checkpoints of one run, and the rule that only a settled state may branch.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lazydp/train/checkpoint.h"
+
+namespace lazydp {
+
+// Invariant: of the states that these files hold, at most one could be continued in a way that has
+// not been: once a settled state of step s is in place, no unsettled one of a step <= s is left. So
+// nobody can release the model of step s and go on from the rows as they were before they settled,
+// which would give the same gradients two independent noises. (Copies that somebody made of the
+// files are beyond our reach.)
+//
+// A trainer that was saved to, or restored from, a folder belongs to it: release() leaves the
+// settled state there.
+class CheckpointFolder {
+ public:
+  // Makes the folder, for its owner only, if there is none. One process at a time: the caller holds
+  // a lock.
+  CheckpointFolder(std::string path, Json settings, std::optional<Lock> lock);
+
+  bool empty() const { return files().empty(); }
+
+  // The newest state, or with `back` = 1 the one before it. Throws UserError if there is none.
+  std::unique_ptr<CheckpointReader> open(std::size_t back = 0) const;
+
+  void restore(CheckpointReader& checkpoint, Trainer& trainer);
+
+  // Keeps the state, and the one before it.
+  void save(Trainer& trainer);
+
+  // The trainer's rows have all been settled: from here on its state under a fresh seed is the only
+  // one. Durable before it returns.
+  void replace_by_settled(Trainer& trainer);
+
+  // What a later run goes on under; a changed one needs a settled state.
+  void change_settings(Json settings) { settings_ = std::move(settings); }
+
+ private:
+  struct File {
+    Step step = 0;
+    bool settled = false;
+    std::string path;
+  };
+  std::vector<File> files() const;  // newest first
+  std::string path_of(Step step, bool settled) const;
+  void remove(const File& file) const;
+  void remove_overtaken() const;
+
+  std::string path_;
+  Json settings_;
+  std::optional<Lock> lock_;
+};
+
+}  // namespace lazydp

@@ -1,0 +1,67 @@
+#include "lazydp/train/json.h"
+
+#include <cmath>
+
+#include "lazydp/base/error.h"
+
+namespace lazydp {
+namespace {
+
+// JSON has no infinity.
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json("infinite");
+}
+
+}  // namespace
+
+Json json_of(const Plan& plan) {
+  const Mechanism& m = plan.mechanism;
+  Json json = {
+      {"algorithm", plan.recipe.name},          {"steps", plan.steps},
+      {"sampling_rate", m.sampling_rate},       {"expected_batch", m.expected_batch},
+      {"clip_norm", number(m.clip_norm)},       {"clip_schedule", plan.clip_schedule.text()},
+      {"noise_multiplier", m.noise_multiplier}, {"noise_schedule", plan.noise_schedule.text()},
+      {"noise_draws", plan.noise_draws},        {"table_rate", plan.table_rate},
+      {"dense_rate", plan.dense_rate},          {"rate_schedule", plan.rate_schedule.text()},
+      {"weight_decay", plan.weight_decay},      {"accountant", accountant_name(plan.accountant)}};
+  if (plan.budget) {
+    json["budget"] = {{"epsilon", plan.budget->epsilon}, {"delta", plan.budget->delta}};
+  }
+  return json;
+}
+
+Json json_of(const ModelShape& shape) {
+  return {{"name", shape.name},
+          {"table_rows", shape.table_rows},
+          {"dim", shape.dim},
+          {"bottom", shape.bottom},
+          {"top", shape.top},
+          {"pooling", shape.pooling},
+          {"pooling_mode", shape.mode == Pooling::sum ? "sum" : "mean"}};
+}
+
+Json json_of(const Ledger& ledger) {
+  Json json = Json::array();
+  for (const SampledGaussian& event : ledger.events()) {
+    json.push_back({{"sampling_rate", event.sampling_rate},
+                    {"noise_multiplier", event.noise_multiplier},
+                    {"steps", event.steps}});
+  }
+  return json;
+}
+
+Ledger ledger_from(const Json& json) {
+  try {
+    Ledger ledger;
+    for (const Json& event : json) {
+      ledger.record({event.at("sampling_rate").get<double>(),
+                     event.at("noise_multiplier").get<double>(),
+                     event.at("steps").get<std::uint64_t>()});
+    }
+    return ledger;
+  } catch (const Json::exception& error) {
+    throw IoError(std::string("the ledger cannot be read: ") + error.what());
+  }
+}
+
+}  // namespace lazydp

@@ -1,0 +1,57 @@
+#pragma once
+// The only door out: a trainer goes in, a settled model and its card come out.
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "lazydp/model/shape.h"
+#include "lazydp/train/claim.h"
+#include "lazydp/train/evaluation.h"
+#include "lazydp/train/json.h"
+#include "lazydp/train/trainer.h"
+
+namespace lazydp {
+
+// What the card says beside what the trainer knows. All of it public.
+struct ReleaseNotes {
+  double delta = 0.0;
+  ModelShape shape = {};
+  Json data = {};                       // schema, or the name of a synthetic task
+  std::optional<Metrics> metrics = {};  // computed on private data: only if the user wants them out
+};
+
+// Every row has its noise; the claim is what its card says. Nothing else writes weights to a file
+// that may be published.
+class ReleasedModel {
+ public:
+  const Claim& claim() const { return claim_; }
+  const Json& card() const { return card_; }
+
+  // Writes model.safetensors and card.json. The same released state gives the same bytes. Throws
+  // PrivacyError if there are files that say something else, IoError if writing fails.
+  void write(const std::string& folder) const;
+
+ private:
+  friend ReleasedModel release(Trainer&&, const ReleaseNotes&,
+                               const std::function<void(std::uint64_t)>&);
+  ReleasedModel(Trainer& trainer, const ReleaseNotes& notes);
+
+  Claim claim_;
+  Json card_;
+  Model& model_;
+  std::span<const Table> tables_;
+};
+
+// Settles every row, checks that none is behind and, if the trainer's state is kept in a folder,
+// makes the settled state the only one there, before there is a model to publish. The trainer takes
+// no more steps; its model and tables must outlive what is returned.
+ReleasedModel release(Trainer&& trainer, const ReleaseNotes& notes,
+                      const std::function<void(std::uint64_t rows)>& progress = {});
+
+// The card of a released model. Throws PrivacyError if card or weights were edited since, IoError
+// if they cannot be read.
+Json verified_card(const std::string& folder);
+
+}  // namespace lazydp

@@ -1,0 +1,56 @@
+#pragma once
+// Weights in the format that PyTorch and most others load:
+// https://github.com/huggingface/safetensors
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace lazydp {
+
+struct TensorOut {
+  std::string name;
+  std::vector<std::size_t> shape;
+  std::span<const float> values;
+};
+
+using Metadata = std::map<std::string, std::string>;
+
+// Written whole or not at all, every byte allocated. Returns its BLAKE2b-256, in hexadecimal, as
+// `b2sum -l 256` prints it.
+std::string write_safetensors(const std::string& path, std::span<const TensorOut> tensors,
+                              const Metadata& metadata);
+
+// An opened file: its header has been checked, its weights have not been read. Files are not
+// trusted: whatever a header says, nothing outside the file or the caller's memory is touched.
+class SafetensorsFile {
+ public:
+  // Throws IoError for what cannot be read, UserError for what is no such file.
+  explicit SafetensorsFile(std::string path);
+
+  struct Tensor {
+    std::string name;
+    std::vector<std::size_t> shape;
+    std::uint64_t begin = 0;  // in the file
+    std::uint64_t end = 0;
+  };
+  const std::vector<Tensor>& tensors() const { return tensors_; }
+  const Metadata& metadata() const { return metadata_; }
+
+  // Throws UserError unless the file has a tensor of this name with so many floats.
+  void read(const std::string& name, std::span<float> values) const;
+
+  // Of all its bytes, as write_safetensors() returns it.
+  std::string digest() const;
+
+ private:
+  std::string path_;
+  std::vector<Tensor> tensors_;
+  Metadata metadata_;
+};
+
+}  // namespace lazydp
