@@ -29,6 +29,7 @@ std::vector<std::string> split(std::string_view words) {
 // The verb whose name the words begin with; `words` is left with the rest.
 const Verb& take_verb(std::span<const Verb> verbs, std::span<const std::string>& words) {
   std::vector<std::string_view> known;
+  std::string seconds;  // that could follow the first word
   for (const Verb& verb : verbs) {
     const std::vector<std::string> name = split(verb.name);
     if (name.size() <= words.size() && std::ranges::equal(name, words.first(name.size()))) {
@@ -36,10 +37,13 @@ const Verb& take_verb(std::span<const Verb> verbs, std::span<const std::string>&
       return verb;
     }
     if (name.size() > 1 && name[0] == words[0]) {
-      throw UserError("'" + words[0] + "' needs to know what; say lazydp " +
-                      std::string(verb.name));
+      seconds += (seconds.empty() ? "" : " or ") + name[1];
     }
     known.push_back(verb.name);
+  }
+  if (!seconds.empty()) {
+    throw UserError("'" + words[0] + "' needs to know what; say lazydp " + words[0] + " " +
+                    seconds);
   }
   refuse("unknown verb '" + words[0] + "'", words[0], known, "lazydp --help");
 }
@@ -100,9 +104,11 @@ Command parse_command(std::span<const Verb> verbs, std::span<const std::string> 
 std::string overview(std::span<const Verb> verbs) {
   std::ostringstream out;
   out << "lazydp: differentially private training of recommendation models\n\n";
+  std::size_t widest = 0;
+  for (const Verb& verb : verbs) widest = std::max(widest, verb.name.size());
   for (const Verb& verb : verbs) {
-    out << "  lazydp " << verb.name << std::string(14 - verb.name.size(), ' ') << verb.summary
-        << "\n      " << verb.example << "\n";
+    out << "  lazydp " << verb.name << std::string(widest + 2 - verb.name.size(), ' ')
+        << verb.summary << "\n      " << verb.example << "\n";
   }
   out << "\n  lazydp VERB --help says what its flags are; lazydp --version which program this is\n";
   return out.str();

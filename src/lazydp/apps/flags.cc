@@ -8,6 +8,8 @@ namespace {
 constexpr std::uint8_t kTrain = train_flags;
 constexpr std::uint8_t kBench = bench_flags;
 constexpr std::uint8_t kRuns = train_flags | bench_flags;
+constexpr std::uint8_t kCosts = privacy_flags;
+constexpr std::uint8_t kMechanism = train_flags | privacy_flags;
 constexpr std::uint8_t kAll = train_flags | bench_flags | demo_flags;
 
 constexpr std::string_view kModel = "Model";
@@ -38,13 +40,16 @@ constexpr std::array kFlags = {
 
     Flag{"--synthetic", &G::synthetic, kRuns, "DATA", kData,
          "click, click:large, uniform, zipf:S or skew:36|10|0.6; click for small, else uniform"},
+    Flag{"--examples", &G::examples, kCosts, "N", kData,
+         "how many there are, with --batch; treated as public"},
     Flag{"--sampling", &G::sampling, kTrain, "poisson|shuffled", kData,
          "how batches are drawn; shuffled claims no epsilon; poisson"},
-    Flag{"--sampling-rate", &G::sampling_rate, kTrain, "Q", kData,
+    Flag{"--sampling-rate", &G::sampling_rate, kMechanism, "Q", kData,
          "probability that an example joins a step; instead of --batch"},
-    Flag{"--batch", &G::batch, kRuns, "N", kData, "expected examples in a step"},
-    Flag{"--steps", &G::steps, kTrain, "N", kData, "how many steps to train"},
-    Flag{"--epochs", &G::epochs, kTrain, "X", kData, "instead of --steps: passes over the data"},
+    Flag{"--batch", &G::batch, kRuns | kCosts, "N", kData, "expected examples in a step"},
+    Flag{"--steps", &G::steps, kMechanism, "N", kData, "how many steps to train"},
+    Flag{"--epochs", &G::epochs, kMechanism, "X", kData,
+         "instead of --steps: passes over the data"},
 
     Flag{"--lr", &G::lr, kTrain, "RATE", kTraining, "learning rate of the tables"},
     Flag{"--dense-lr", &G::dense_lr, kTrain, "RATE", kTraining, "learning rate of the MLPs"},
@@ -57,13 +62,15 @@ constexpr std::array kFlags = {
          "no example's gradient is longer than this"},
     Flag{"--clip-schedule", &G::clip_schedule, kTrain, "SCHEDULE", kPrivacy,
          "of the clip norm, as --lr-schedule; constant"},
-    Flag{"--noise-multiplier", &G::noise_multiplier, kTrain, "SIGMA", kPrivacy,
+    Flag{"--noise-multiplier", &G::noise_multiplier, kMechanism, "SIGMA", kPrivacy,
          "standard deviation of the noise, in clip norms"},
     Flag{"--noise-schedule", &G::noise_schedule, kTrain, "SCHEDULE", kPrivacy,
          "of the noise multiplier, as --lr-schedule; constant"},
-    Flag{"--delta", &G::delta, kTrain, "D", kPrivacy,
+    Flag{"--epsilon", &G::epsilon, kCosts, "E", kPrivacy, "the budget"},
+    Flag{"--delta", &G::delta, kMechanism, "D", kPrivacy,
          "at which epsilon is stated; at most 1e-6 and below 1 / examples"},
-    Flag{"--accountant", &G::accountant, kTrain, "rdp|pld", kPrivacy, "who computes epsilon; pld"},
+    Flag{"--accountant", &G::accountant, kMechanism, "rdp|pld", kPrivacy,
+         "who computes epsilon; pld (lazydp privacy: also both)"},
     Flag{"--seed", &G::seed, kAll, "N", kPrivacy,
          "fixes all randomness: runs repeat, and no epsilon is claimed"},
 
@@ -75,9 +82,10 @@ constexpr std::array kFlags = {
     Flag{"--eval-every", &G::eval_every, kTrain, "STEPS", kRun,
          "held-out AUC and log-loss while training; only at the end"},
     Flag{"--rounds", &G::rounds, kBench, "N", kRun, "measured steps of each contender; 31"},
-    Flag{"--json", &G::json, kAll, "FILE|-", kRun, "the numbers, for machines"},
-    Flag{"--quiet", &G::quiet, kAll, "", kRun, "no progress"},
-    Flag{"--config", &G::config, kAll, "FILE", kRun,
+    Flag{"--json", &G::json, kAll | kCosts, "FILE|-", kRun, "the numbers, for machines"},
+    Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture"},
+    Flag{"--quiet", &G::quiet, kAll | kCosts, "", kRun, "no progress"},
+    Flag{"--config", &G::config, kAll | kCosts, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins"},
 };
 

@@ -15,15 +15,21 @@ using Text = std::optional<std::string>;
 struct Given {
   Text algorithm, algorithms;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
-  Text synthetic, sampling, sampling_rate, batch, steps, epochs;
+  Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs;
   Text lr, dense_lr, lr_schedule, weight_decay;
-  Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, delta, accountant, seed;
+  Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, epsilon, delta, accountant, seed;
   Text settle, stages, threads, eval_every, rounds;
-  Text json, quiet, config;
+  Text json, svg, quiet, config;
 };
 
 // The verbs that take flags, as bits.
-enum Takes : std::uint8_t { no_flags = 0, train_flags = 1, bench_flags = 2, demo_flags = 4 };
+enum Takes : std::uint8_t {
+  no_flags = 0,
+  train_flags = 1,
+  bench_flags = 2,
+  demo_flags = 4,
+  privacy_flags = 8,
+};
 
 struct Flag {
   std::string_view name;  // with its two dashes

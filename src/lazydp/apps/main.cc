@@ -23,6 +23,23 @@ constexpr std::array kVerbs = {
          "lazydp bench steps --algorithms sgd,lazydp,dpsgd-f --model mlperf --scale 0.01",
          bench_steps},
     Verb{"demo", demo_flags, "SGD and LazyDP on the click task, side by side", "lazydp demo", demo},
+    Verb{"privacy epsilon", privacy_flags, "epsilon of a sampling rate, noise multiplier and steps",
+         "lazydp privacy epsilon --sampling-rate 0.01 --noise-multiplier 1 --steps 1000 "
+         "--delta 1e-6",
+         privacy_epsilon},
+    Verb{"privacy noise", privacy_flags, "the least noise multiplier that stays within a budget",
+         "lazydp privacy noise --epsilon 3 --batch 2048 --examples 200000 --epochs 5",
+         privacy_noise},
+    Verb{"privacy steps", privacy_flags, "the most steps that stay within a budget",
+         "lazydp privacy steps --epsilon 3 --sampling-rate 0.01 --noise-multiplier 1",
+         privacy_steps},
+    Verb{"privacy delta", privacy_flags, "delta at an epsilon",
+         "lazydp privacy delta --epsilon 3 --sampling-rate 0.01 --noise-multiplier 1 --steps 1000",
+         privacy_delta},
+    Verb{"privacy curve", privacy_flags, "epsilon over steps: a table, or a picture with --svg",
+         "lazydp privacy curve --sampling-rate 0.01 --noise-multiplier 1 --steps 5000 "
+         "--svg curve.svg",
+         privacy_curve},
     Verb{"algorithms", no_flags, "the seven algorithms and what may be claimed for each",
          "lazydp algorithms", algorithms},
 };
