@@ -16,13 +16,15 @@
 namespace lazydp::apps {
 namespace {
 
-constexpr std::uint64_t kPoints = 24;
+constexpr int kPoints = 24;
 
-// Evenly spaced, with the first and the last step among them.
+// The first and the last among them, closer together where the curve bends: at the beginning.
 std::vector<std::uint64_t> steps_to_show(std::uint64_t last) {
-  std::set<std::uint64_t> steps = {1};
-  for (std::uint64_t i = 1; i <= kPoints; ++i) {
-    steps.insert(std::max<std::uint64_t>(1, last / kPoints * i + last % kPoints * i / kPoints));
+  std::set<std::uint64_t> steps = {1, last};
+  for (int i = 1; i < kPoints; ++i) {
+    const double part = static_cast<double>(i) / kPoints;
+    const auto step = static_cast<std::uint64_t>(part * part * static_cast<double>(last));
+    steps.insert(std::max<std::uint64_t>(1, step));
   }
   return {steps.begin(), steps.end()};
 }
