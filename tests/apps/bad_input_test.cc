@@ -164,6 +164,11 @@ std::vector<Bad> bad_privacy() {
        privacy({"curve", "--noise-multiplier", "0", "--svg", "x.svg"}),
        2,
        {"infinite"}},
+      {"AuditOfSgd", {"audit", "--algorithm", "sgd"}, 2, {"sgd", "no noise"}},
+      {"AuditOfFewRuns", {"audit", "--runs", "10"}, 2, {"runs is '10'", "from 100"}},
+      {"AuditCanary", {"audit", "--canary", "yellow"}, 2, {"yellow", "rare", "repeated"}},
+      {"AuditDelta", {"audit", "--delta", "1"}, 2, {"delta is '1'"}},
+      {"AuditNoSteps", {"audit", "--steps", "0"}, 2, {"steps is '0'"}},
       {"PictureOfANumber", privacy({"epsilon", "--svg", "x.svg"}), 2, {"curve"}},
       {"PictureNowhere", privacy({"curve", "--svg", "nowhere/x.svg"}), 4, {"nowhere/x.svg"}},
   };

@@ -9,6 +9,7 @@ constexpr std::uint8_t kTrain = train_flags;
 constexpr std::uint8_t kBench = bench_flags;
 constexpr std::uint8_t kRuns = train_flags | bench_flags;
 constexpr std::uint8_t kCosts = privacy_flags;
+constexpr std::uint8_t kAudit = audit_flags;
 constexpr std::uint8_t kMechanism = train_flags | privacy_flags;
 constexpr std::uint8_t kAll = train_flags | bench_flags | demo_flags;
 
@@ -20,10 +21,15 @@ constexpr std::string_view kRun = "Run";
 
 using G = Given;
 constexpr std::array kFlags = {
-    Flag{"--algorithm", &G::algorithm, kTrain, "NAME", kTraining,
+    Flag{"--algorithm", &G::algorithm, kTrain | kAudit, "NAME", kTraining,
          "one of `lazydp algorithms`; lazydp"},
     Flag{"--algorithms", &G::algorithms, kBench, "A,B,...", kTraining,
          "the contenders; those of one backward pass"},
+
+    Flag{"--canary", &G::canary, kAudit, "rare|repeated", kTraining,
+         "the example that is looked for: rare ids, or one id many times in a bag; rare"},
+    Flag{"--runs", &G::runs, kAudit, "N", kTraining,
+         "tiny models to train with the canary, and as many without; 20000"},
 
     Flag{"--model", &G::model, kRuns, "NAME", kModel,
          "small, mlperf, rmc1, rmc2, rmc3, basic or kaggle; small"},
@@ -47,7 +53,7 @@ constexpr std::array kFlags = {
     Flag{"--sampling-rate", &G::sampling_rate, kMechanism, "Q", kData,
          "probability that an example joins a step; instead of --batch"},
     Flag{"--batch", &G::batch, kRuns | kCosts, "N", kData, "expected examples in a step"},
-    Flag{"--steps", &G::steps, kMechanism, "N", kData, "how many steps to train"},
+    Flag{"--steps", &G::steps, kMechanism | kAudit, "N", kData, "how many steps to train"},
     Flag{"--epochs", &G::epochs, kMechanism, "X", kData,
          "instead of --steps: passes over the data"},
 
@@ -66,26 +72,26 @@ constexpr std::array kFlags = {
          "standard deviation of the noise, in clip norms"},
     Flag{"--noise-schedule", &G::noise_schedule, kTrain, "SCHEDULE", kPrivacy,
          "of the noise multiplier, as --lr-schedule; constant"},
-    Flag{"--epsilon", &G::epsilon, kCosts, "E", kPrivacy, "the budget"},
-    Flag{"--delta", &G::delta, kMechanism, "D", kPrivacy,
+    Flag{"--epsilon", &G::epsilon, kCosts | kAudit, "E", kPrivacy, "the budget"},
+    Flag{"--delta", &G::delta, kMechanism | kAudit, "D", kPrivacy,
          "at which epsilon is stated; at most 1e-6 and below 1 / examples"},
     Flag{"--accountant", &G::accountant, kMechanism, "rdp|pld", kPrivacy,
          "who computes epsilon; pld (lazydp privacy: also both)"},
-    Flag{"--seed", &G::seed, kAll, "N", kPrivacy,
+    Flag{"--seed", &G::seed, kAll | kAudit, "N", kPrivacy,
          "fixes all randomness: runs repeat, and no epsilon is claimed"},
 
     Flag{"--settle", &G::settle, kRuns, "ahead|on-read", kRun,
          "when rows that are read next receive their noise"},
     Flag{"--stages", &G::stages, kRuns, "fused|split", kRun,
          "split: slower kernels that time the paper's stages apart; fused"},
-    Flag{"--threads", &G::threads, kAll, "N", kRun, "all cores"},
+    Flag{"--threads", &G::threads, kAll | kAudit, "N", kRun, "all cores"},
     Flag{"--eval-every", &G::eval_every, kTrain, "STEPS", kRun,
          "held-out AUC and log-loss while training; only at the end"},
     Flag{"--rounds", &G::rounds, kBench, "N", kRun, "measured steps of each contender; 31"},
-    Flag{"--json", &G::json, kAll | kCosts, "FILE|-", kRun, "the numbers, for machines"},
+    Flag{"--json", &G::json, kAll | kCosts | kAudit, "FILE|-", kRun, "the numbers, for machines"},
     Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture"},
-    Flag{"--quiet", &G::quiet, kAll | kCosts, "", kRun, "no progress"},
-    Flag{"--config", &G::config, kAll | kCosts, "FILE", kRun,
+    Flag{"--quiet", &G::quiet, kAll | kCosts | kAudit, "", kRun, "no progress"},
+    Flag{"--config", &G::config, kAll | kCosts | kAudit, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins"},
 };
 

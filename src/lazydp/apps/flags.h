@@ -13,7 +13,7 @@ using Text = std::optional<std::string>;
 
 // A field for each flag; empty where the user said nothing. Flags and config files both end here.
 struct Given {
-  Text algorithm, algorithms;
+  Text algorithm, algorithms, canary, runs;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
   Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs;
   Text lr, dense_lr, lr_schedule, weight_decay;
@@ -29,6 +29,7 @@ enum Takes : std::uint8_t {
   bench_flags = 2,
   demo_flags = 4,
   privacy_flags = 8,
+  audit_flags = 16,
 };
 
 struct Flag {

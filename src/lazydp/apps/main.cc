@@ -40,6 +40,8 @@ constexpr std::array kVerbs = {
          "lazydp privacy curve --sampling-rate 0.01 --noise-multiplier 1 --steps 5000 "
          "--svg curve.svg",
          privacy_curve},
+    Verb{"audit", audit_flags, "try to break the claim: a lower bound on epsilon, by experiment",
+         "lazydp audit --algorithm eana", audit},
     Verb{"algorithms", no_flags, "the seven algorithms and what may be claimed for each",
          "lazydp algorithms", algorithms},
 };

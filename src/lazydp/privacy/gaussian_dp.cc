@@ -44,9 +44,9 @@ double gaussian_delta(double mu, double epsilon) {
 }
 
 double gaussian_epsilon(double mu, double delta) {
+  if (gaussian_delta(mu, 0) <= delta) return 0;
   const double most = mu * mu / 2 + kFar * mu;
-  return turning_point(-1e-300, most,
-                       [&](double e) { return gaussian_delta(mu, std::max(e, 0.0)) <= delta; });
+  return turning_point(0, most, [&](double e) { return gaussian_delta(mu, e) <= delta; });
 }
 
 double gaussian_mu(double false_alarm, double miss) {

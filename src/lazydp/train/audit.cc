@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <mutex>
 #include <numeric>
 #include <string>
 
@@ -24,178 +23,161 @@ constexpr std::uint64_t kPublicSeed = 1;  // of the initial weights, which the a
 constexpr std::size_t kBlock = 100;       // runs of one task
 
 // All weights of the tiny model in one array: dense ones, then table after table.
-struct Weights {
-  Dlrm model{canary_shape()};
-  std::vector<Table> tables;
-
-  Weights() {
-    const ModelShape& shape = model.shape();
-    const Seed seed = Seed::fixed(kPublicSeed);
-    for (std::size_t k = 0; k < shape.tables(); ++k) {
-      tables.emplace_back(static_cast<TableId>(k), shape.table_rows[k], shape.dim);
-      initialise(tables.back(), seed);
-    }
-    RandomStream random(seed, Purpose::initialisation, kDenseStream, 0);
-    initialise_dense(
-        shape, [&random] { return random.uniform(); }, model.parameters());
+std::vector<float> initial_weights() {
+  const ModelShape shape = canary_shape();
+  const Seed seed = Seed::fixed(kPublicSeed);
+  std::vector<float> weights(shape.parameters());
+  RandomStream random(seed, Purpose::initialisation, kDenseStream, 0);
+  initialise_dense(
+      shape, [&random] { return random.uniform(); }, weights);
+  for (std::size_t k = 0; k < shape.tables(); ++k) {
+    Table table(static_cast<TableId>(k), shape.table_rows[k], shape.dim);
+    initialise(table, seed);
+    const float* first = table.row(0).data();
+    weights.insert(weights.end(), first, first + table.bytes() / sizeof(float));
   }
+  return weights;
+}
 
-  std::vector<double> all() {
-    std::vector<double> out(model.parameters().begin(), model.parameters().end());
-    for (const Table& table : tables) {
-      for (RowId r = 0; r < table.rows(); ++r) {
-        const std::span<const float> row = table.row(r);
-        out.insert(out.end(), row.begin(), row.end());
-      }
-    }
-    return out;
-  }
-};
+// Where in that array a row is.
+std::size_t place_of(const ModelShape& shape, std::size_t table, RowId row) {
+  std::size_t rows = static_cast<std::size_t>(row);
+  for (std::size_t k = 0; k < table; ++k) rows += static_cast<std::size_t>(shape.table_rows[k]);
+  return shape.parameters() + rows * shape.dim;
+}
 
-std::vector<double> minus(std::vector<double> a, const std::vector<double>& b) {
-  for (std::size_t i = 0; i < a.size(); ++i) a[i] -= b[i];
-  return a;
+template <class Number>
+std::vector<double> minus(const std::vector<Number>& a, const std::vector<Number>& b) {
+  std::vector<double> out(a.begin(), a.end());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] -= b[i];
+  return out;
 }
 
 struct Released {
   std::vector<double> change;  // of every weight since the start
   int rows_left_alone = 0;     // of the canary's
-  double epsilon = 0.0;        // by the run's own ledger, if asked
+  Ledger ledger;
 };
 
-class Experiment {
- public:
-  Experiment(const AuditPlan& plan, double noise_multiplier)
-      : plan_(plan), noise_multiplier_(noise_multiplier), direction_(direction()) {}
+Plan training_plan(const AuditPlan& audit, double noise_multiplier) {
+  Plan plan;
+  plan.recipe = audit.recipe;
+  plan.mechanism = {.sampling_rate = 1.0,
+                    .clip_norm = kClipNorm,
+                    .noise_multiplier = noise_multiplier,
+                    .expected_batch = static_cast<double>(kCanaryExamples)};
+  plan.steps = audit.steps;
+  plan.table_rate = kRate;
+  plan.dense_rate = kRate;
+  return plan;
+}
 
-  // The two scores of one run.
-  std::array<double, 2> scores(Presence presence, std::uint64_t run) const {
-    const Released released = train(presence, noise_multiplier_, seed_of(presence, run));
-    return {std::inner_product(direction_.begin(), direction_.end(), released.change.begin(), 0.0),
-            -static_cast<double>(released.rows_left_alone)};
+Released train(const Plan& plan, const CanaryData& data, const Seed& seed,
+               const std::vector<float>& initial) {
+  Dlrm model(canary_shape());
+  const ModelShape& shape = model.shape();
+  std::vector<float> weights = initial;
+  const std::span<float> all = weights;
+  std::ranges::copy(all.first(shape.parameters()), model.parameters().begin());
+  std::vector<Table> tables;
+  for (std::size_t k = 0; k < shape.tables(); ++k) {
+    const std::size_t size = static_cast<std::size_t>(shape.table_rows[k]) * shape.dim;
+    tables.push_back(Table::borrow(static_cast<TableId>(k),
+                                   all.subspan(place_of(shape, k, 0), size), shape.dim));
   }
+  const auto sampler = make_poisson_sampler(seed, data.size(), plan.mechanism.sampling_rate);
+  Trainer trainer(plan, {}, seed, model, shape.mode, tables, data, *sampler);
+  for (Step t = 0; t < plan.steps; ++t) trainer.step();
+  trainer.settle_all();
+  std::ranges::copy(model.parameters(), weights.begin());
 
-  double stated_epsilon() const {
-    Weights weights;
-    const CanaryData data(plan_.canary, Presence::with);
-    return with_trainer(data, weights, noise_multiplier_, Seed::fixed(0), [&](Trainer& trainer) {
-      return epsilon(trainer.ledger(), plan_.budget.delta, Accountant::pld);
-    });
+  Released released{.change = minus(weights, initial), .ledger = trainer.ledger()};
+  for (std::size_t k = 0; k < shape.tables(); ++k) {
+    const auto row =
+        std::span(released.change).subspan(place_of(shape, k, canary_row()), shape.dim);
+    released.rows_left_alone += std::ranges::all_of(row, [](double x) { return x == 0.0; }) ? 1 : 0;
   }
+  return released;
+}
 
- private:
-  template <class Use>
-  auto with_trainer(const CanaryData& data, Weights& weights, double noise, const Seed& seed,
-                    const Use& use) const {
-    Plan plan;
-    plan.recipe = plan_.recipe;
-    plan.mechanism = {.sampling_rate = 1.0,
-                      .clip_norm = kClipNorm,
-                      .noise_multiplier = noise,
-                      .expected_batch = static_cast<double>(kCanaryExamples)};
-    plan.steps = plan_.steps;
-    plan.table_rate = kRate;
-    plan.dense_rate = kRate;
-    const auto sampler = make_poisson_sampler(seed, data.size(), plan.mechanism.sampling_rate);
-    Trainer trainer(plan, {}, seed, weights.model, weights.model.shape().mode, weights.tables, data,
-                    *sampler);
-    for (Step t = 0; t < plan_.steps; ++t) trainer.step();
-    trainer.settle_all();
-    return use(trainer);
-  }
+// Where the canary pulls the weights, of length 1.
+std::vector<double> pull(const AuditPlan& audit, const std::vector<float>& initial) {
+  const Plan silent = training_plan(audit, 0.0);
+  const Seed any = Seed::fixed(0);
+  const auto change = [&](Presence presence) {
+    return train(silent, CanaryData(audit.canary, presence), any, initial).change;
+  };
+  std::vector<double> pull = minus(change(Presence::with), change(Presence::without));
+  const double norm = std::sqrt(std::inner_product(pull.begin(), pull.end(), pull.begin(), 0.0));
+  for (double& x : pull) x /= norm;
+  return pull;
+}
 
-  Released train(Presence presence, double noise, const Seed& seed) const {
-    Weights weights;
-    const std::vector<double> before = weights.all();
-    const std::vector<Table>& tables = weights.tables;
-    const auto canary_rows = [&] {
-      std::vector<std::vector<float>> rows;
-      for (const Table& table : tables) {
-        const std::span<const float> row = table.row(canary_row());
-        rows.emplace_back(row.begin(), row.end());
-      }
-      return rows;
-    };
-    const auto rows_before = canary_rows();
-    const CanaryData data(plan_.canary, presence);
-    with_trainer(data, weights, noise, seed, [](Trainer&) { return 0; });
-    Released released{.change = minus(weights.all(), before)};
-    const auto rows_after = canary_rows();
-    for (std::size_t k = 0; k < tables.size(); ++k) {
-      released.rows_left_alone += rows_before[k] == rows_after[k] ? 1 : 0;
-    }
-    return released;
-  }
-
-  // Where the canary pulls the weights, of length 1.
-  std::vector<double> direction() const {
-    const Seed any = Seed::fixed(0);
-    std::vector<double> pull =
-        minus(train(Presence::with, 0.0, any).change, train(Presence::without, 0.0, any).change);
-    const double norm = std::sqrt(std::inner_product(pull.begin(), pull.end(), pull.begin(), 0.0));
-    for (double& x : pull) x /= norm;
-    return pull;
-  }
-
-  Seed seed_of(Presence presence, std::uint64_t run) const {
-    if (!plan_.seed) return Seed::from_os();
-    return Seed::fixed((*plan_.seed << 32) + 2 * run + (presence == Presence::with ? 1 : 0));
-  }
-
-  const AuditPlan& plan_;
-  double noise_multiplier_;
-  std::vector<double> direction_;
-};
+Seed seed_of(const AuditPlan& audit, Presence presence, std::uint64_t run) {
+  if (!audit.seed) return Seed::from_os();
+  return Seed::fixed((*audit.seed << 32) + 2 * run + (presence == Presence::with ? 1 : 0));
+}
 
 constexpr std::array<std::string_view, 2> kAttacks = {
     "how far the weights lie where the canary pulls them",
     "whether the canary's rows moved at all"};
 
+double along(const std::vector<double>& direction, const Released& released) {
+  return std::inner_product(direction.begin(), direction.end(), released.change.begin(), 0.0);
+}
+
+// The scores of one attack, by what they are for.
+struct Halves {
+  AttackScores choosing, proving;
+
+  explicit Halves(std::size_t half = 0)
+      : choosing{std::vector<double>(half), std::vector<double>(half)}, proving(choosing) {}
+
+  void put(std::size_t run, double without, double with) {
+    const std::size_t half = choosing.with.size();
+    AttackScores& scores = run < half ? choosing : proving;
+    scores.without[run % half] = without;
+    scores.with[run % half] = with;
+  }
+};
+
 }  // namespace
 
-AuditFinding audit(const AuditPlan& plan, const std::function<void(std::uint64_t)>& progress) {
+AuditFinding audit(const AuditPlan& plan) {
   if (plan.recipe.noise == NoisePolicy::none) {
     throw UserError("algorithm is " + std::string(plan.recipe.name) +
                     "; it adds no noise, so there is nothing to audit");
   }
   AuditFinding finding;
   finding.noise_multiplier = noise_for_budget(plan.budget, 1.0, plan.steps, Accountant::pld);
-  const Experiment experiment(plan, finding.noise_multiplier);
-  finding.stated_epsilon = experiment.stated_epsilon();
+  const Plan training = training_plan(plan, finding.noise_multiplier);
+  const CanaryData without(plan.canary, Presence::without);
+  const CanaryData with(plan.canary, Presence::with);
+  const std::vector<float> initial = initial_weights();
+  finding.stated_epsilon = epsilon(train(training, with, Seed::fixed(0), initial).ledger,
+                                   plan.budget.delta, Accountant::pld);
 
-  // By attack, and by half: [0] chooses, [1] is the evidence.
-  std::array<std::array<AttackScores, 2>, kAttacks.size()> scores;
   const std::uint64_t half = plan.runs / 2;
-  for (auto& of_attack : scores) {
-    for (AttackScores& s : of_attack) {
-      s.without.resize(half);
-      s.with.resize(half);
-    }
-  }
-  std::mutex guard;
-  std::uint64_t done = 0;
+  std::array<Halves, kAttacks.size()> scores;
+  scores.fill(Halves(half));
+  const std::vector<double> direction = pull(plan, initial);
   parallel_blocks(2 * half, kBlock, [&](std::size_t begin, std::size_t end) {
     for (std::size_t run = begin; run < end; ++run) {
-      const auto without = experiment.scores(Presence::without, run);
-      const auto with = experiment.scores(Presence::with, run);
-      for (std::size_t a = 0; a < scores.size(); ++a) {
-        scores[a][run / half].without[run % half] = without[a];
-        scores[a][run / half].with[run % half] = with[a];
-      }
+      const auto a = train(training, without, seed_of(plan, Presence::without, run), initial);
+      const auto b = train(training, with, seed_of(plan, Presence::with, run), initial);
+      scores[0].put(run, along(direction, a), along(direction, b));
+      scores[1].put(run, -a.rows_left_alone, -b.rows_left_alone);
     }
-    const std::lock_guard lock(guard);
-    done += end - begin;
-    if (progress) progress(2 * done);
   });
 
-  std::size_t best = 0;
-  std::array<AttackEvidence, kAttacks.size()> chosen;
-  for (std::size_t a = 0; a < scores.size(); ++a) {
-    chosen[a] = best_threshold(scores[a][0], plan.alpha);
-    if (chosen[a].mu > chosen[best].mu) best = a;
+  double best = -1.0;
+  for (std::size_t i = 0; i < kAttacks.size(); ++i) {
+    const AttackEvidence chosen = best_threshold(scores[i].choosing, plan.alpha);
+    if (chosen.mu <= best) continue;
+    best = chosen.mu;
+    finding.attack = kAttacks[i];
+    finding.evidence = evidence(scores[i].proving, chosen.threshold, plan.alpha);
   }
-  finding.attack = kAttacks[best];
-  finding.evidence = evidence(scores[best][1], chosen[best].threshold, plan.alpha);
   finding.proven_epsilon = gaussian_epsilon(finding.evidence.mu, plan.budget.delta);
   return finding;
 }

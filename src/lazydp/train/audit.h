@@ -3,7 +3,6 @@
 // and lets an attacker guess from the released weights which it was.
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string_view>
 
@@ -21,7 +20,7 @@ struct AuditPlan {
   Step steps = 4;                                // every example joins each of them
   std::uint64_t runs = 20'000;                   // of each kind
   double alpha = 1e-6;                           // the bound may be wrong with this probability
-  std::optional<std::uint64_t> seed;             // fixed: the audit repeats
+  std::optional<std::uint64_t> seed = {};        // fixed: the audit repeats
 };
 
 struct AuditFinding {
@@ -38,8 +37,7 @@ struct AuditFinding {
 // weights at the end. It has two ways to score a model: how far it lies in the direction in which
 // the canary pulls (found by training without noise), and how many of the canary's rows were left
 // as they were. Half of the runs choose the way and the threshold, the other half are the evidence.
-// `progress`, if any, hears how many runs were done. Throws UserError for a recipe without noise.
-AuditFinding audit(const AuditPlan& plan,
-                   const std::function<void(std::uint64_t runs)>& progress = {});
+// Throws UserError for a recipe without noise.
+AuditFinding audit(const AuditPlan& plan);
 
 }  // namespace lazydp
