@@ -37,6 +37,7 @@ AuditPlan choose_audit(const Given& given) {
   }
   if (given.runs) plan.runs = whole_number("runs", *given.runs, kFewestRuns, kMostRuns);
   plan.seed = choose_seed(given);
+  plan.validate();
   return plan;
 }
 

@@ -26,10 +26,10 @@ std::string shortest(double value) {
 }
 
 std::string rounded_up(double value, int digits) {
-  const std::string nearest = printed("%.*g", digits, value);
+  std::string nearest = printed("%.*g", digits, value);
   if (!(value > 0.0) || !std::isfinite(value) || std::stod(nearest) >= value) return nearest;
   const double unit = std::pow(10.0, std::floor(std::log10(value)) - (digits - 1));
-  return printed("%.*g", digits, value + unit / 2);
+  return printed("%.*g", digits, std::stod(nearest) + unit);
 }
 
 std::string with_commas(double whole) {

@@ -138,11 +138,16 @@ struct Halves {
 
 }  // namespace
 
-AuditFinding audit(const AuditPlan& plan) {
-  if (plan.recipe.noise == NoisePolicy::none) {
-    throw UserError("algorithm is " + std::string(plan.recipe.name) +
+void AuditPlan::validate() const {
+  if (recipe.noise == NoisePolicy::none) {
+    throw UserError("algorithm is " + std::string(recipe.name) +
                     "; it adds no noise, so there is nothing to audit");
   }
+  if (runs < 2) throw UserError("runs is " + std::to_string(runs) + "; it must be 2 or more");
+}
+
+AuditFinding audit(const AuditPlan& plan) {
+  plan.validate();
   AuditFinding finding;
   finding.noise_multiplier = noise_for_budget(plan.budget, 1.0, plan.steps, Accountant::pld);
   const Plan training = training_plan(plan, finding.noise_multiplier);

@@ -21,6 +21,8 @@ struct AuditPlan {
   std::uint64_t runs = 20'000;                   // of each kind
   double alpha = 1e-6;                           // the bound may be wrong with this probability
   std::optional<std::uint64_t> seed = {};        // fixed: the audit repeats
+
+  void validate() const;  // throws UserError, for a recipe without noise among others
 };
 
 struct AuditFinding {
@@ -37,7 +39,6 @@ struct AuditFinding {
 // weights at the end. It has two ways to score a model: how far it lies in the direction in which
 // the canary pulls (found by training without noise), and how many of the canary's rows were left
 // as they were. Half of the runs choose the way and the threshold, the other half are the evidence.
-// Throws UserError for a recipe without noise.
 AuditFinding audit(const AuditPlan& plan);
 
 }  // namespace lazydp
