@@ -106,6 +106,74 @@ std::vector<Bad> bad_numbers() {
   };
 }
 
+// `words` after "privacy", with a good setting for all that they don't name.
+std::vector<std::string> privacy(std::vector<std::string> words) {
+  words.insert(words.begin(), "privacy");
+  const auto unless_named = [&](const char* flag, const char* value) {
+    if (std::ranges::find(words, flag) == words.end()) words.insert(words.end(), {flag, value});
+  };
+  unless_named("--sampling-rate", "0.01");
+  if (words[1] != "noise") unless_named("--noise-multiplier", "1");
+  if (words[1] != "steps") unless_named("--steps", "10");
+  return words;
+}
+
+std::vector<Bad> bad_privacy() {
+  return {
+      {"PrivacyOfWhat", {"privacy"}, 2, {"epsilon", "noise", "steps", "delta", "curve"}},
+      {"PrivacyNothing", {"privacy", "epsilon"}, 2, {"sampling-rate is missing", "--batch"}},
+      {"PrivacyRateAboveOne", privacy({"epsilon", "--sampling-rate", "1.5"}), 2, {"'1.5'"}},
+      {"PrivacyRateZero", privacy({"epsilon", "--sampling-rate", "0"}), 2, {"'0'", "above 0"}},
+      {"PrivacyRateNaN", privacy({"epsilon", "--sampling-rate", "nan"}), 2, {"'nan'"}},
+      {"PrivacyDeltaOne", privacy({"epsilon", "--delta", "1"}), 2, {"delta is '1'", "below 1"}},
+      {"PrivacyDeltaNegative", privacy({"epsilon", "--delta", "-1e-6"}), 2, {"delta is '-1e-6'"}},
+      {"PrivacyNegativeNoise",
+       privacy({"epsilon", "--noise-multiplier", "-1"}),
+       2,
+       {"noise-multiplier is '-1'"}},
+      {"PrivacyInfiniteNoise",
+       privacy({"epsilon", "--noise-multiplier", "inf"}),
+       2,
+       {"noise-multiplier is 'inf'"}},
+      {"PrivacyNegativeSteps", privacy({"epsilon", "--steps", "-5"}), 2, {"steps is '-5'"}},
+      {"PrivacyHalfSteps", privacy({"epsilon", "--steps", "1.5"}), 2, {"steps is '1.5'", "whole"}},
+      {"NoiseForNoSteps", privacy({"noise", "--epsilon", "1", "--steps", "0"}), 2, {"from 1"}},
+      {"NoiseForNoBudget", privacy({"noise", "--epsilon", "0"}), 2, {"epsilon is '0'"}},
+      {"NoiseForNaN", privacy({"noise", "--epsilon", "nan"}), 2, {"epsilon is 'nan'"}},
+      {"NoiseWithoutBudget", privacy({"noise"}), 2, {"epsilon is missing"}},
+      {"NoiseGiven",
+       privacy({"noise", "--epsilon", "1", "--noise-multiplier", "1"}),
+       2,
+       {"what was asked for"}},
+      {"BudgetThatNoNoiseMeets",
+       privacy({"noise", "--epsilon", "1e-9", "--delta", "1e-15", "--accountant", "rdp"}),
+       2,
+       {"1e-09", "raise epsilon"}},
+      {"StepsWithNegativeBudget", privacy({"steps", "--epsilon", "-2"}), 2, {"epsilon is '-2'"}},
+      {"PrivacyAccountant", privacy({"epsilon", "--accountant", "hope"}), 2, {"hope", "both"}},
+      {"PrivacyBatchAlone",
+       {"privacy", "epsilon", "--batch", "5", "--noise-multiplier", "1", "--steps", "3"},
+       2,
+       {"examples is missing"}},
+      {"PrivacyBatchAboveExamples",
+       {"privacy", "epsilon", "--batch", "5", "--examples", "4", "--noise-multiplier", "1"},
+       2,
+       {"batch is '5'", "4"}},
+      {"CurveOfNothing", privacy({"curve", "--steps", "0"}), 2, {"steps is '0'"}},
+      {"PictureOfInfinity",
+       privacy({"curve", "--noise-multiplier", "0", "--svg", "x.svg"}),
+       2,
+       {"infinite"}},
+      {"AuditOfSgd", {"audit", "--algorithm", "sgd"}, 2, {"sgd", "no noise"}},
+      {"AuditOfFewRuns", {"audit", "--runs", "10"}, 2, {"runs is '10'", "from 100"}},
+      {"AuditCanary", {"audit", "--canary", "yellow"}, 2, {"yellow", "rare", "repeated"}},
+      {"AuditDelta", {"audit", "--delta", "1"}, 2, {"delta is '1'"}},
+      {"AuditNoSteps", {"audit", "--steps", "0"}, 2, {"steps is '0'"}},
+      {"PictureOfANumber", privacy({"epsilon", "--svg", "x.svg"}), 2, {"curve"}},
+      {"PictureNowhere", privacy({"curve", "--svg", "nowhere/x.svg"}), 4, {"nowhere/x.svg"}},
+  };
+}
+
 std::vector<Bad> bad_models() {
   return {
       {"ZeroRows", {"train", "--rows", "0"}, 2, {"rows is '0'"}},
@@ -172,6 +240,7 @@ std::string name_of(const testing::TestParamInfo<Bad>& info) {
 
 INSTANTIATE_TEST_SUITE_P(Words, BadInput, testing::ValuesIn(bad_words()), name_of);
 INSTANTIATE_TEST_SUITE_P(Numbers, BadInput, testing::ValuesIn(bad_numbers()), name_of);
+INSTANTIATE_TEST_SUITE_P(Privacy, BadInput, testing::ValuesIn(bad_privacy()), name_of);
 INSTANTIATE_TEST_SUITE_P(Models, BadInput, testing::ValuesIn(bad_models()), name_of);
 INSTANTIATE_TEST_SUITE_P(Files, BadInput, testing::ValuesIn(bad_files()), name_of);
 

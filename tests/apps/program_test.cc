@@ -11,7 +11,9 @@
 namespace lazydp::apps {
 namespace {
 
-constexpr std::array kVerbs = {"train", "bench steps", "demo", "algorithms"};
+constexpr std::array kVerbs = {"train",         "bench steps",   "demo",          "privacy epsilon",
+                               "privacy noise", "privacy steps", "privacy delta", "privacy curve",
+                               "audit",         "algorithms"};
 
 TEST(Program, WithoutWordsShowsItsVerbsAndExitsTwo) {
   const Ran ran = Workplace().run({});

@@ -33,6 +33,15 @@ TEST(Values, PartsKeepWhatIsEmpty) {
   EXPECT_EQ(parts_of("1-2,3", "-,").size(), 3u);
 }
 
+TEST(NumberText, RoundsUp) {
+  EXPECT_EQ(rounded_up(2.46124, 5), "2.4613");
+  EXPECT_EQ(rounded_up(1.0000000000000002, 5), "1.0001");
+  EXPECT_EQ(rounded_up(9.99991, 5), "10");
+  EXPECT_EQ(rounded_up(0.25, 5), "0.25");
+  EXPECT_EQ(rounded_up(1.23456e-7, 3), "1.24e-07");
+  EXPECT_EQ(rounded_up(0.0, 5), "0");
+}
+
 TEST(NumberText, IsReadable) {
   EXPECT_EQ(with_commas(1234567), "1,234,567");
   EXPECT_EQ(with_commas(999), "999");

@@ -12,8 +12,8 @@ fail() {
 
 read_slips
 for slip in "${slips[@]}"; do
-  if [[ ! -f $slips_dir/$slip.patch ]]; then
-    fail "$slip: there is no $slips_dir/$slip.patch"
+  if [[ ! -f $(patch_of "$slip") ]]; then
+    fail "$slip: there is no $(patch_of "$slip")"
   elif ! git_apply "$slip" --check; then
     fail "$slip: the patch no longer applies to src/; make the same slip again and save git diff"
   elif ! git_apply "$slip" --numstat | grep -q src/; then
@@ -25,7 +25,7 @@ for slip in "${slips[@]}"; do
 done
 for patch in "$slips_dir"/*.patch; do
   slip=$(basename "$patch" .patch)
-  if [[ -e $patch && -z ${program[$slip]:-} ]]; then fail "$slip: the patch has no row in slips.txt"; fi
+  if [[ -e $patch && -z ${program[$slip@1]:-} ]]; then fail "$slip: the patch has no row in slips.txt"; fi
 done
 echo "${#slips[@]} slips"
 exit $failed

@@ -64,11 +64,11 @@ red() {
 
 read_slips
 if (($# > 0)); then
-  if [[ -z ${program[$1]:-} ]]; then
-    echo "no slip $1; there are: ${slips[*]}" >&2
+  if [[ -z ${program[$1@1]:-} ]]; then
+    echo "no slip $1; there are: $(printf '%s\n' "${slips[@]%@*}" | sort -u | paste -sd ' ')" >&2
     exit 2
   fi
-  slips=("$1")
+  mapfile -t slips < <(printf '%s\n' "${slips[@]}" | grep -x "$1@.*")
 fi
 if ((${#slips[@]} == 0)); then
   echo "no slips in $slips_dir/slips.txt"

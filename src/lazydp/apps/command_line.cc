@@ -29,6 +29,7 @@ std::vector<std::string> split(std::string_view words) {
 // The verb whose name the words begin with; `words` is left with the rest.
 const Verb& take_verb(std::span<const Verb> verbs, std::span<const std::string>& words) {
   std::vector<std::string_view> known;
+  std::string seconds;  // that could follow the first word
   for (const Verb& verb : verbs) {
     const std::vector<std::string> name = split(verb.name);
     if (name.size() <= words.size() && std::ranges::equal(name, words.first(name.size()))) {
@@ -36,10 +37,13 @@ const Verb& take_verb(std::span<const Verb> verbs, std::span<const std::string>&
       return verb;
     }
     if (name.size() > 1 && name[0] == words[0]) {
-      throw UserError("'" + words[0] + "' needs to know what; say lazydp " +
-                      std::string(verb.name));
+      seconds += (seconds.empty() ? "" : " or ") + name[1];
     }
     known.push_back(verb.name);
+  }
+  if (!seconds.empty()) {
+    throw UserError("'" + words[0] + "' needs to know what; say lazydp " + words[0] + " " +
+                    seconds);
   }
   refuse("unknown verb '" + words[0] + "'", words[0], known, "lazydp --help");
 }
@@ -64,18 +68,18 @@ void declare(CLI::App& app, const Flag& flag, Given& given) {
 }
 
 // What is left of a command line beside its flags; "-" alone stands for a file.
-std::vector<std::string> arguments_of(const Verb& verb, const std::vector<std::string>& left,
-                                      std::span<const std::string_view> flags) {
+std::vector<std::string> operands_of(const Verb& verb, const std::vector<std::string>& left,
+                                     std::span<const std::string_view> flags) {
   const std::string name = "lazydp " + std::string(verb.name);
-  const std::vector<std::string> wanted = split(verb.arguments);
+  const std::vector<std::string> wanted = split(verb.operands);
   for (const std::string& word : left) {
     const bool flag = word.size() > 1 && word[0] == '-';
     if (!flag && !wanted.empty()) continue;
     refuse("unknown flag '" + word + "' for " + name, word, flags, name + " --help");
   }
-  const bool many = verb.arguments.find("...") != std::string_view::npos;
+  const bool many = verb.operands.find("...") != std::string_view::npos;
   if (left.size() < wanted.size() || (left.size() > wanted.size() && !many)) {
-    throw UserError(name + " takes " + std::string(verb.arguments) + ", and " +
+    throw UserError(name + " takes " + std::string(verb.operands) + ", and " +
                     std::to_string(left.size()) + " such words were given; see " + name +
                     " --help");
   }
@@ -97,8 +101,8 @@ Command parse_command(std::span<const Verb> verbs, std::span<const std::string> 
                        [&](const Flag& flag) { return (flag.verbs & verb.takes) != 0; });
 
   CLI::App app(std::string(verb.summary), "lazydp " + std::string(verb.name) +
-                                              (verb.arguments.empty() ? "" : " ") +
-                                              std::string(verb.arguments));
+                                              (verb.operands.empty() ? "" : " ") +
+                                              std::string(verb.operands));
   app.footer("Example:\n  " + std::string(verb.example) + "\n");
   app.allow_extras();
   for (const Flag& flag : flags) declare(app, flag, command.given);
@@ -109,7 +113,7 @@ Command parse_command(std::span<const Verb> verbs, std::span<const std::string> 
   } catch (const CLI::ParseError& error) {
     throw UserError(error.what());
   }
-  command.given.arguments = arguments_of(verb, app.remaining(), names_of(flags));
+  command.given.operands = operands_of(verb, app.remaining(), names_of(flags));
   if (command.given.config) read_config_file(*command.given.config, flags, command.given);
   return command;
 }
@@ -117,9 +121,11 @@ Command parse_command(std::span<const Verb> verbs, std::span<const std::string> 
 std::string overview(std::span<const Verb> verbs) {
   std::ostringstream out;
   out << "lazydp: differentially private training of recommendation models\n\n";
+  std::size_t widest = 0;
+  for (const Verb& verb : verbs) widest = std::max(widest, verb.name.size());
   for (const Verb& verb : verbs) {
-    out << "  lazydp " << verb.name << std::string(14 - verb.name.size(), ' ') << verb.summary
-        << "\n      " << verb.example << "\n";
+    out << "  lazydp " << verb.name << std::string(widest + 2 - verb.name.size(), ' ')
+        << verb.summary << "\n      " << verb.example << "\n";
   }
   out << "\n  lazydp VERB --help says what its flags are; lazydp --version which program this is\n";
   return out.str();

@@ -12,11 +12,11 @@ namespace lazydp::apps {
 
 struct Verb {
   std::string_view name;  // may be two words
-  std::uint8_t takes;     // of Takes: which flags
+  std::uint32_t takes;    // of Takes: which flags
   std::string_view summary;
   std::string_view example;
   void (*run)(const Given& given);
-  std::string_view arguments = {};  // what it takes beside flags: "DIR", "IN... OUT"
+  std::string_view operands = {};  // what it takes beside flags: "DIR", "IN... OUT"
 };
 
 // What to do: run `verb`, or, if that is null, show `text`.

@@ -5,12 +5,15 @@
 namespace lazydp::apps {
 namespace {
 
-constexpr std::uint8_t kTrain = train_flags | resume_flags;  // who resumes may change things
-constexpr std::uint8_t kBench = bench_flags;
-constexpr std::uint8_t kRuns = kTrain | bench_flags;
-constexpr std::uint8_t kAll = kRuns | demo_flags;
-constexpr std::uint8_t kFolder = resume_flags | release_flags;
-constexpr std::uint8_t kOut = kAll | release_flags;
+constexpr std::uint32_t kTrain = train_flags | resume_flags;  // who resumes may change things
+constexpr std::uint32_t kBench = bench_flags;
+constexpr std::uint32_t kRuns = kTrain | bench_flags;
+constexpr std::uint32_t kCosts = privacy_flags;
+constexpr std::uint32_t kAudit = audit_flags;
+constexpr std::uint32_t kMechanism = kTrain | privacy_flags;
+constexpr std::uint32_t kAll = kRuns | demo_flags;
+constexpr std::uint32_t kFolder = resume_flags | release_flags;
+constexpr std::uint32_t kOut = kAll | release_flags | kCosts | kAudit;
 
 constexpr std::string_view kModel = "Model";
 constexpr std::string_view kData = "Data";
@@ -21,10 +24,15 @@ constexpr std::string_view kFiles = "Files";
 
 using G = Given;
 constexpr std::array kFlags = {
-    Flag{"--algorithm", &G::algorithm, kTrain, "NAME", kTraining,
+    Flag{"--algorithm", &G::algorithm, kTrain | kAudit, "NAME", kTraining,
          "one of `lazydp algorithms`; lazydp"},
     Flag{"--algorithms", &G::algorithms, kBench, "A,B,...", kTraining,
          "the contenders; those of one backward pass"},
+
+    Flag{"--canary", &G::canary, kAudit, "rare|repeated", kTraining,
+         "the example that is looked for: rare ids, or one id many times in a bag; rare"},
+    Flag{"--runs", &G::runs, kAudit, "N", kTraining,
+         "tiny models to train with the canary, and as many without; 20000"},
 
     Flag{"--model", &G::model, kRuns, "NAME", kModel,
          "small, mlperf, rmc1, rmc2, rmc3, basic or kaggle; small"},
@@ -41,13 +49,16 @@ constexpr std::array kFlags = {
 
     Flag{"--synthetic", &G::synthetic, kRuns, "DATA", kData,
          "click, click:large, uniform, zipf:S or skew:36|10|0.6; click for small, else uniform"},
+    Flag{"--examples", &G::examples, kCosts, "N", kData,
+         "how many there are, with --batch; treated as public"},
     Flag{"--sampling", &G::sampling, kTrain, "poisson|shuffled", kData,
          "how batches are drawn; shuffled claims no epsilon; poisson"},
-    Flag{"--sampling-rate", &G::sampling_rate, kTrain, "Q", kData,
+    Flag{"--sampling-rate", &G::sampling_rate, kMechanism, "Q", kData,
          "probability that an example joins a step; instead of --batch"},
-    Flag{"--batch", &G::batch, kRuns, "N", kData, "expected examples in a step"},
-    Flag{"--steps", &G::steps, kTrain, "N", kData, "how many steps to train"},
-    Flag{"--epochs", &G::epochs, kTrain, "X", kData, "instead of --steps: passes over the data"},
+    Flag{"--batch", &G::batch, kRuns | kCosts, "N", kData, "expected examples in a step"},
+    Flag{"--steps", &G::steps, kMechanism | kAudit, "N", kData, "how many steps to train"},
+    Flag{"--epochs", &G::epochs, kMechanism, "X", kData,
+         "instead of --steps: passes over the data"},
 
     Flag{"--lr", &G::lr, kTrain, "RATE", kTraining, "learning rate of the tables"},
     Flag{"--dense-lr", &G::dense_lr, kTrain, "RATE", kTraining, "learning rate of the MLPs"},
@@ -60,7 +71,7 @@ constexpr std::array kFlags = {
          "no example's gradient is longer than this"},
     Flag{"--clip-schedule", &G::clip_schedule, kTrain, "SCHEDULE", kPrivacy,
          "of the clip norm, as --lr-schedule; constant"},
-    Flag{"--noise-multiplier", &G::noise_multiplier, kTrain, "SIGMA", kPrivacy,
+    Flag{"--noise-multiplier", &G::noise_multiplier, kMechanism, "SIGMA", kPrivacy,
          "standard deviation of the noise, in clip norms"},
     Flag{"--noise-schedule", &G::noise_schedule, kTrain, "SCHEDULE", kPrivacy,
          "of the noise multiplier, as --lr-schedule; constant"},
@@ -68,12 +79,13 @@ constexpr std::array kFlags = {
          "normals that add up to one, against attacks on floating-point noise: 1, or 4 as Opacus' "
          "secure mode; 1"},
     Flag{
-        "--epsilon", &G::epsilon, kTrain, "E", kPrivacy,
+        "--epsilon", &G::epsilon, kMechanism | kAudit, "E", kPrivacy,
         "the budget: chooses the noise multiplier or, if that is given, stops before exceeding it"},
-    Flag{"--delta", &G::delta, kTrain, "D", kPrivacy,
+    Flag{"--delta", &G::delta, kMechanism | kAudit, "D", kPrivacy,
          "at which epsilon is stated; at most 1e-6 and below 1 / examples"},
-    Flag{"--accountant", &G::accountant, kTrain, "rdp|pld", kPrivacy, "who computes epsilon; pld"},
-    Flag{"--seed", &G::seed, kAll, "N", kPrivacy,
+    Flag{"--accountant", &G::accountant, kMechanism, "rdp|pld", kPrivacy,
+         "who computes epsilon; pld (lazydp privacy: also both)"},
+    Flag{"--seed", &G::seed, kAll | kAudit, "N", kPrivacy,
          "fixes all randomness: runs repeat, and no epsilon is claimed"},
 
     Flag{"--settle", &G::settle, kRuns, "ahead|on-read", kRun,
@@ -87,8 +99,9 @@ constexpr std::array kFlags = {
     Flag{"--dry-run", &G::dry_run, train_flags, "", kRun,
          "says what the run would claim, need and take, and trains nothing", false},
     Flag{"--json", &G::json, kOut, "FILE|-", kRun, "the numbers, for machines", false},
+    Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture", false},
     Flag{"--quiet", &G::quiet, kOut, "", kRun, "no progress", false},
-    Flag{"--config", &G::config, kAll, "FILE", kRun,
+    Flag{"--config", &G::config, kAll | kCosts | kAudit, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins", false},
 
     Flag{"--out", &G::out, train_flags, "DIR", kFiles,

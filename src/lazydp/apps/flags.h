@@ -14,33 +14,35 @@ using Text = std::optional<std::string>;
 
 // A field for each flag; empty where the user said nothing. Flags and config files both end here.
 struct Given {
-  Text algorithm, algorithms;
+  Text algorithm, algorithms, canary, runs;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
-  Text synthetic, sampling, sampling_rate, batch, steps, epochs;
+  Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs;
   Text lr, dense_lr, lr_schedule, weight_decay;
   Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
   Text epsilon, delta, accountant, seed;
   Text settle, stages, threads, eval_every, rounds;
   Text out, checkpoint_every, key_file, no_release, private_metrics, dry_run, branch, previous;
-  Text json, quiet, config;
+  Text json, svg, quiet, config;
 
-  std::vector<std::string> arguments;  // words that belong to no flag: files and folders
+  std::vector<std::string> operands = {};  // what stood beside the flags: files and folders
 };
 
 // The verbs that take flags, as bits.
-enum Takes : std::uint8_t {
+enum Takes : std::uint32_t {
   no_flags = 0,
   train_flags = 1,
   bench_flags = 2,
   demo_flags = 4,
-  resume_flags = 16,
-  release_flags = 32,
+  privacy_flags = 8,
+  audit_flags = 16,
+  resume_flags = 32,
+  release_flags = 64,
 };
 
 struct Flag {
   std::string_view name;  // with its two dashes
   Text Given::*value;
-  std::uint8_t verbs;      // of Takes
+  std::uint32_t verbs;     // of Takes
   std::string_view hint;   // what its value looks like; empty for a switch
   std::string_view group;  // in the help
   std::string_view help;

@@ -25,6 +25,13 @@ std::string shortest(double value) {
   return printed("%g", value);
 }
 
+std::string rounded_up(double value, int digits) {
+  std::string nearest = printed("%.*g", digits, value);
+  if (!(value > 0.0) || !std::isfinite(value) || std::stod(nearest) >= value) return nearest;
+  const double unit = std::pow(10.0, std::floor(std::log10(value)) - (digits - 1));
+  return printed("%.*g", digits, std::stod(nearest) + unit);
+}
+
 std::string with_commas(double whole) {
   const std::string digits = printed("%.0f", whole);
   std::string text;

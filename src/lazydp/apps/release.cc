@@ -14,7 +14,7 @@ namespace lazydp::apps {
 
 void release(const Given& given) {
   choose_threads(given);
-  RunDirectory directory = RunDirectory::existing(given.arguments.front());
+  RunDirectory directory = RunDirectory::existing(given.operands.front());
   const RunOptions options = choose_run(directory.config());
   require_memory_for(options);
   const Output output(given);

@@ -25,7 +25,7 @@ Given merged(Given config, const Given& given) {
   for (const Flag& flag : all_flags()) {
     if (given.*flag.value) config.*flag.value = given.*flag.value;
   }
-  config.out = given.arguments.front();
+  config.out = given.operands.front();
   return config;
 }
 
@@ -72,7 +72,7 @@ void put_aside_model(const RunDirectory& directory) {
 
 void resume(const Given& given) {
   choose_threads(given);
-  RunDirectory directory = RunDirectory::existing(given.arguments.front());
+  RunDirectory directory = RunDirectory::existing(given.operands.front());
   const Given config = directory.config();
   const Given wanted = merged(config, given);
   const RunOptions options = choose_run(wanted);

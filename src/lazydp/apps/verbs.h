@@ -5,11 +5,17 @@
 
 namespace lazydp::apps {
 
-void train(const Given& given);        // one run, with progress and a report
-void resume(const Given& given);       // goes on with a run's folder
-void release(const Given& given);      // settles a run and writes its model
-void bench_steps(const Given& given);  // step times of several algorithms, interleaved
-void demo(const Given& given);         // SGD and LazyDP on the click task, side by side
-void algorithms(const Given& given);   // the table of the seven
+void train(const Given& given);            // one run, with progress and a report
+void resume(const Given& given);           // goes on with a run's folder
+void release(const Given& given);          // settles a run and writes its model
+void bench_steps(const Given& given);      // step times of several algorithms, interleaved
+void demo(const Given& given);             // SGD and LazyDP on the click task, side by side
+void privacy_epsilon(const Given& given);  // what a mechanism costs
+void privacy_noise(const Given& given);    // the least noise within a budget
+void privacy_steps(const Given& given);    // the most steps within a budget
+void privacy_delta(const Given& given);    // delta at an epsilon
+void privacy_curve(const Given& given);    // epsilon over steps
+void audit(const Given& given);            // tries to break the claim
+void algorithms(const Given& given);       // the table of the seven
 
 }  // namespace lazydp::apps

@@ -7,7 +7,8 @@ namespace lazydp {
 
 // Upper bounds for adding or removing one example, never above rdp.h's. Up to a million steps
 // epsilon is mostly within 1e-4 of the truth, relative, and within 1 % where steps rarely reveal
-// anything (tiny sampling rates, little noise); a schedule of thousands of different steps costs
+// anything (tiny sampling rates, little noise; an epsilon below 1e-3 may come out as one spacing of
+// the lattice, about 1e-3); a schedule of thousands of different steps costs
 // 0.3 % more. All that is approximated is counted against us: the discretisation ("connect the
 // dots", Doroshenko et al. 2022), cut-off tails, wrap-around and rounding, the last two relative to
 // delta, however small, because losses are tilted to where delta is decided (the saddle point)
