@@ -1,7 +1,7 @@
 # The two commands are `make demo` and `make test`. A target says what happens, scripts/ says how,
 # CMakePresets.json says with which flags.
 
-.PHONY: help build demo test test-all test-planted asan tsan lint format clean
+.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -13,15 +13,23 @@ build: ## build the program: build/lazydp
 demo: build ## build, then train LazyDP on the synthetic click task and report
 	@build/lazydp demo
 
-test: ## build and run every test that is not labelled slow
+test: ## build and run every test that is not labelled slow, the Python package's too
 	@scripts/install.sh test
 	@scripts/build.sh dev
 	@scripts/test.sh dev
+	@scripts/test_python.sh
+
+python: ## build the Python package and install it in build/venv
+	@scripts/python.sh
+
+test-python: ## the tests of the Python package alone
+	@scripts/test_python.sh
 
 test-all: ## build and run every test, the slow ones too
 	@scripts/install.sh test
 	@scripts/build.sh dev
 	@scripts/test.sh all
+	@scripts/test_python.sh
 
 test-planted: ## plant errors in a copy of src/ one at a time; each must turn its test red (SLIP=name: only that)
 	@scripts/install.sh test

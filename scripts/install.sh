@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that a group of targets needs and that are missing: build, test or
-# lint. Touches neither network nor package manager when nothing is missing.
+# Installs the Debian packages that a group of targets needs and that are missing: build, test,
+# python or lint. Touches neither network nor package manager when nothing is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/tools.sh
@@ -31,6 +31,11 @@ need_test() {
   need libgtest-dev
   need clang-format-14 command -v "$clang_format"
 }
+need_python() {
+  need_build
+  need python3-dev
+  need python3-venv
+}
 need_lint() {
   need_test
   need clang-tidy-14 command -v "$clang_tidy"
@@ -38,9 +43,9 @@ need_lint() {
 }
 
 case ${1:-} in
-  build | test | lint) ;;
+  build | test | python | lint) ;;
   *)
-    echo "usage: scripts/install.sh build|test|lint" >&2
+    echo "usage: scripts/install.sh build|test|python|lint" >&2
     exit 2
     ;;
 esac

@@ -1,12 +1,10 @@
 #pragma once
 // The variance clock: how much noise, and how much weight decay, any run of steps owes a weight.
 
-#include <array>
-#include <cstddef>
 #include <span>
-#include <vector>
 
 #include "lazydp/base/types.h"
+#include "lazydp/noise/step_runs.h"
 
 namespace lazydp {
 
@@ -25,14 +23,16 @@ inline Owed then(const Owed& first, const Owed& second) {
           second.shrink * second.shrink * first.variance + second.variance};
 }
 
+// The same question for many rows at one moment: what does a row owe through `through`?
+using Debts = RunsThrough<Owed>;
+
 // Step t moves a weight by w <- shrink(t) * w - step_size(t) * (sum of gradients + noise of std
 // noise_std(t)). The clock remembers the two numbers that late noise depends on, and composes them
-// over any run of steps in constant time: blocks of 64 steps, with a disjoint sparse table over
-// blocks (prefixes and suffixes around every power of two), 32 bytes a step.
+// over any run of steps in constant time, 32 bytes a step.
 class VarianceClock {
  public:
   // Makes room for so many steps, so that opening them allocates nothing.
-  void reserve(Step steps);
+  void reserve(Step steps) { steps_.reserve(steps); }
 
   // Opens the next step and returns its number, from 1. `step_size` is learning rate / expected
   // batch, `noise_std` the standard deviation of the noise on the sum, `shrink` = 1 - learning rate
@@ -42,59 +42,27 @@ class VarianceClock {
   // Makes the clock one that has opened these steps, for who goes on from a checkpoint; entry i is
   // step i + 1. The open step's size is not known: open() comes before the next gradient.
   void restore(std::span<const Owed> steps);
-  std::span<const Owed> steps() const { return std::span(steps_).subspan(1); }
+  std::span<const Owed> steps() const { return steps_.all(); }
 
-  Step now() const { return static_cast<Step>(steps_.size() - 1); }
+  Step now() const { return steps_.now(); }
 
   // What step t alone owes.
-  const Owed& at(Step t) const { return steps_[t]; }
+  const Owed& at(Step t) const { return steps_.at(t); }
 
   // A row that waits keeps its weight as it was `after` some step, and is shrunk by all later steps
   // when it settles. A gradient of the step that is open would be shrunk with it, but should not
   // be: it is divided by that step's shrink beforehand.
-  float gradient_scale() const { return static_cast<float>(step_size_ / steps_.back().shrink); }
-
-  // What steps after + 1, …, through owe.
-  Owed over(Step after, Step through) const;
-
- private:
-  friend class Debts;
-  void append(const Owed& owed);
-  static constexpr std::size_t kBlock = 64;
-
-  void close_block();
-  Owed blocks(std::size_t first, std::size_t last) const;
-
-  double step_size_ = 0.0;
-  std::vector<Owed> steps_ = {Owed{}};     // [t]; entry 0 stands for "before training"
-  std::vector<Owed> tails_;                // [t]: from t to the end of its block, once complete
-  std::vector<std::vector<Owed>> levels_;  // [k][block]
-};
-
-// The same question for many rows at one moment: what does a row owe through `through`?
-class Debts {
- public:
-  Debts(const VarianceClock& clock, Step through);
-
-  Step through() const { return through_; }
-  const Owed& at(Step t) const { return clock_.at(t); }
-
-  // A row settled through `after` <= through.
-  Owed since(Step after) const {
-    const std::size_t first = std::size_t{after} + 1;
-    if (first >= block_start_) return recent_[first - block_start_];
-    const std::size_t block = first / VarianceClock::kBlock;
-    Owed owed = clock_.tails_[first];
-    if (block + 1 < last_block_) owed = then(owed, clock_.blocks(block + 1, last_block_ - 1));
-    return then(owed, recent_[0]);
+  float gradient_scale() const {
+    return static_cast<float>(step_size_ / steps_.at(steps_.now()).shrink);
   }
 
+  // What steps after + 1, …, through owe, for rows settled through various `after`.
+  Debts through(Step through) const { return {steps_, through}; }
+  Owed over(Step after, Step through) const { return this->through(through).since(after); }
+
  private:
-  const VarianceClock& clock_;
-  Step through_;
-  std::size_t last_block_;
-  std::size_t block_start_;
-  std::array<Owed, VarianceClock::kBlock + 1> recent_;  // from block_start_ + i through `through`
+  double step_size_ = 0.0;
+  StepRuns<Owed> steps_;
 };
 
 }  // namespace lazydp

@@ -85,7 +85,7 @@ void TableUpdates::catch_up(std::unique_ptr<CatchUp> Update::*part, Step t,
   });
   stages.lap(Stage::dedup);
 
-  const Debts debts(clock_, t);
+  const Debts debts = clock_.through(t);
   constexpr std::size_t kRows = 1024;
   std::size_t tasks = 0;
   for (const Late& late : late_) {
@@ -107,7 +107,7 @@ void TableUpdates::catch_up(std::unique_ptr<CatchUp> Update::*part, Step t,
 
 void TableUpdates::sweep_all(Step t, StageClock& stages) {
   if (clock_.at(t).nothing()) return;
-  const Debts debts(clock_, t);
+  const Debts debts = clock_.through(t);
   for (Table& table : tables_) {
     parallel_blocks(static_cast<std::size_t>(table.rows()), rows_per_task(table),
                     [&](std::size_t begin, std::size_t end) {
@@ -121,7 +121,7 @@ void TableUpdates::sweep_all(Step t, StageClock& stages) {
 }
 
 void TableUpdates::settle_all(Step t, const std::function<void(std::uint64_t)>& progress) {
-  const Debts debts(clock_, t);
+  const Debts debts = clock_.through(t);
   for (std::size_t k = 0; k < tables_.size(); ++k) {
     CatchUp* part = updates_[k].on_read.get();
     if (part == nullptr) continue;

@@ -59,11 +59,10 @@ void NoiseCells::add_sums(std::span<const NoisyRow> rows, std::size_t dim) const
   }
 }
 
-NoiseCells NoiseSource::table(TableId table, RowId rows, std::size_t dim, Draws draws,
-                              Step t) const {
-  return {.key = seed_.derive(Purpose::table_noise, table, t >> step_bits(rows, dim, draws_)),
-          .counters = counters_of(
-              {.purpose = Purpose::table_noise, .draws = draws, .table = table, .step = t}),
+NoiseCells NoiseSource::table(TableId table, RowId rows, std::size_t dim, Draws draws, Step t,
+                              Purpose purpose) const {
+  return {.key = seed_.derive(purpose, table, t >> step_bits(rows, dim, draws_)),
+          .counters = counters_of({.purpose = purpose, .draws = draws, .table = table, .step = t}),
           .draws = draws_};
 }
 

@@ -15,7 +15,8 @@ enum class Purpose : std::uint8_t {
   dense_noise = 2,
   sampling = 3,
   initialisation = 4,
-  public_data = 5,  // synthetic data sets: under a fixed seed, no secret
+  public_data = 5,     // synthetic data sets: under a fixed seed, no secret
+  momentum_noise = 6,  // the second normal of rows that have a momentum
 };
 
 class Seed {

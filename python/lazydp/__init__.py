@@ -1,0 +1,24 @@
+"""LazyDP for PyTorch: Opacus' PrivacyEngine, with embedding tables of any size.
+
+from lazydp import PrivacyEngine  # was: from opacus import PrivacyEngine
+"""
+
+from importlib.metadata import version as _version
+
+import torch as _torch  # noqa: F401  its OpenMP threads come first, so that both share them
+
+from lazydp import privacy
+from lazydp._native import InternalError, IoError, PrivacyError, UserError
+from lazydp.engine import PrivacyEngine
+from lazydp.rule import sgd_group
+
+__version__ = _version("lazydp")
+__all__ = [
+    "InternalError",
+    "IoError",
+    "PrivacyEngine",
+    "PrivacyError",
+    "UserError",
+    "privacy",
+    "sgd_group",
+]

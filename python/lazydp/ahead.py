@@ -1,0 +1,92 @@
+"""settle="ahead": the paper's two-entry queue. Rows of the next batch catch up with the update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from lazydp import _native
+from lazydp.tables import PrivateTable, Tables
+
+
+class AheadLoader:
+    """A loader that knows the batch after the one it hands out.
+
+    Which of a batch's tensors names rows of which table is learnt by watching: where a table is
+    asked for a tensor of the batch, or a part of one, the same part of the next batch names the
+    rows that will be read next. Rows that can't be foreseen settle when they are read, as always.
+    """
+
+    def __init__(self, loader: DataLoader[Any], tables: Tables) -> None:
+        """Wrap a loader; everything else about it stays."""
+        self._loader = loader
+        self._tables = tables
+        self._now: list[Tensor] = []
+        self._next: list[Tensor] = []
+        self._places: dict[PrivateTable, set[tuple[int, Any]]] = {}
+        tables.after_step.append(self._settle_next)
+        tables.on_lookup = self._learn
+
+    def __getattr__(self, name: str) -> Any:
+        """Whatever else a loader has."""
+        return getattr(self._loader, name)
+
+    def __len__(self) -> int:
+        """As many batches as the loader has."""
+        return len(self._loader)
+
+    def __iter__(self) -> Iterator[Any]:
+        """The loader's batches, each when the one after it is known."""
+        batches = iter(self._loader)
+        current = next(batches, None)
+        while current is not None:
+            following = next(batches, None)
+            self._now = list(_tensors(current))
+            self._next = [] if following is None else list(_tensors(following))
+            yield current
+            current = following
+        self._now, self._next = [], []
+
+    def _learn(self, table: PrivateTable, ids: Tensor) -> None:
+        for index, tensor in enumerate(self._now):
+            if ids.untyped_storage().data_ptr() == tensor.untyped_storage().data_ptr():
+                self._places.setdefault(table, set()).add((index, _part(tensor, ids)))
+                return
+
+    def _settle_next(self) -> None:
+        for table, places in self._places.items():
+            for index, part in places:
+                if index < len(self._next):
+                    ids = _take(self._next[index], part).reshape(-1).long().contiguous()
+                    rows = len(table.weight)
+                    known = ids[(ids >= 0) & (ids < rows)]
+                    table.settle(_native.make_bags(known, None, None, False, rows))
+
+
+def _tensors(batch: Any) -> Iterator[Tensor]:
+    """All tensors in a batch, in a fixed order."""
+    if isinstance(batch, Tensor):
+        yield batch
+    elif isinstance(batch, dict):
+        for key in batch:
+            yield from _tensors(batch[key])
+    elif isinstance(batch, (list, tuple)):
+        for value in batch:
+            yield from _tensors(value)
+
+
+def _part(whole: Tensor, part: Tensor) -> Any:
+    """Which column of a [batch, columns, …] tensor a view is; None: all of it."""
+    if whole.dim() < 2 or part.numel() == whole.numel() or whole.stride(1) == 0:
+        return None
+    offset = part.storage_offset() - whole.storage_offset()
+    column = offset // whole.stride(1)
+    width = part.shape[1] if part.dim() == whole.dim() else 1
+    return (column, width)
+
+
+def _take(whole: Tensor, part: Any) -> Tensor:
+    return whole if part is None else whole.narrow(1, *part)

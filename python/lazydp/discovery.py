@@ -1,0 +1,99 @@
+"""Which tables a model has, and whether they can be trained as asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import nn, optim
+
+from lazydp._native import UserError
+from lazydp.embedding import PrivateEmbeddingBase
+from lazydp.rule import require_sgd
+
+_KINDS = (nn.EmbeddingBag, nn.Embedding)
+
+
+@dataclass
+class FoundTable:
+    """One weight, all modules that hold it, and the parameter group that trains it."""
+
+    name: str
+    weight: nn.Parameter
+    param_group: int
+    modules: list[nn.Module] = field(default_factory=list)
+
+    @property
+    def padding(self) -> int | None:
+        """The row that receives neither gradients nor noise."""
+        return self.modules[0].padding_idx  # type: ignore[union-attr, return-value]
+
+
+def find_tables(model: nn.Module, optimizer: optim.Optimizer) -> list[FoundTable]:
+    """All trainable tables of a model, in the model's order. Raises UserError with the reason."""
+    groups = {
+        parameter: index
+        for index, group in enumerate(optimizer.param_groups)
+        for parameter in group["params"]
+    }
+    found: dict[nn.Parameter, FoundTable] = {}
+    for name, module in model.named_modules():
+        if not isinstance(module, _KINDS) or not module._parameters["weight"].requires_grad:  # type: ignore[union-attr]
+            continue
+        if isinstance(module, PrivateEmbeddingBase):
+            raise UserError(f"table '{name}' is private already; release the model first")
+        weight: nn.Parameter = module.weight  # type: ignore[assignment]
+        if weight not in groups:
+            raise UserError(
+                f"table '{name}' requires a gradient but is in no parameter group; add it to the "
+                "optimizer, or freeze it: weight.requires_grad_(False)"
+            )
+        _require_supported(name, module)
+        require_sgd(name, optimizer, optimizer.param_groups[groups[weight]])
+        table = found.setdefault(weight, FoundTable(name, weight, groups[weight]))
+        table.modules.append(module)
+        if table.padding != module.padding_idx:
+            raise UserError(
+                f"tables '{table.name}' and '{name}' share a weight but not padding_idx "
+                f"({table.padding} and {module.padding_idx}); give both the same"
+            )
+    for name, module in model.named_modules():
+        for parameter in module.parameters(recurse=False):
+            if parameter in found and not isinstance(module, _KINDS):
+                raise UserError(
+                    f"table '{found[parameter].name}' is tied to '{name}', a "
+                    f"{type(module).__name__} that reads all of it; untie them: every row would be "
+                    "read, and hence noised, at every step"
+                )
+    return list(found.values())
+
+
+def _require_supported(name: str, module: nn.Embedding | nn.EmbeddingBag) -> None:
+    def refuse(what: str, instead: str) -> None:
+        raise UserError(f"table '{name}' {what}; {instead}")
+
+    weight = module.weight
+    if module.max_norm is not None:
+        refuse(
+            f"has max_norm {module.max_norm}", "it changes rows as they are read: set it to None"
+        )
+    if module.scale_grad_by_freq:
+        refuse(
+            "has scale_grad_by_freq",
+            "a gradient would depend on other examples and have no bound: set it to False",
+        )
+    if isinstance(module, nn.EmbeddingBag) and module.mode not in ("sum", "mean"):
+        refuse(f"pools by {module.mode}", "it must pool by sum or mean")
+    if weight.dtype != torch.float32:
+        refuse(f"is of {weight.dtype}", "it must be of torch.float32")
+    if weight.device.type != "cpu":
+        refuse(f"is on {weight.device}", "it must be on cpu; dense layers may be anywhere")
+    if not weight.is_contiguous():
+        refuse("is not contiguous", "make it so: weight.data = weight.data.contiguous()")
+    if weight.shape[1] > 4096:
+        refuse(f"has {weight.shape[1]} columns", "it may have 4096 at most")
+    own = type(module).forward
+    if own is not nn.Embedding.forward and own is not nn.EmbeddingBag.forward:
+        refuse(
+            f"is a {type(module).__name__} with a forward of its own", "move that into the model"
+        )

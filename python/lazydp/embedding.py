@@ -1,0 +1,161 @@
+"""What nn.Embedding and nn.EmbeddingBag become: they settle what they read, and keep gradients."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from lazydp._native import PrivacyError, UserError
+from lazydp.lookup import Lookup, embedding_bags, pooled_bags
+
+if TYPE_CHECKING:
+    from lazydp.tables import PrivateTable
+
+
+class _Capture(torch.autograd.Function):
+    """Passes the output through; on the way back, hands its gradient to the look-up."""
+
+    @staticmethod
+    def forward(ctx: Any, anchor: Tensor, output: Tensor, lookup: Lookup) -> Tensor:
+        ctx.lookup = lookup
+        return output.view_as(output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, None]:  # type: ignore[override]
+        lookup: Lookup = ctx.lookup
+        lookup.table.capture(lookup, gradient)
+        return None, None, None
+
+
+class PrivateEmbeddingBase(nn.Module):
+    """Mixed into the class of a table's module; the weight stays the tensor it was."""
+
+    _lazydp_table: PrivateTable
+    _lazydp_plain: type[nn.Module]
+
+    @property
+    def weight(self) -> nn.Parameter:
+        """The whole table, settled: every row is brought up to date first, which takes a pass."""
+        self._lazydp_table.settle_all()
+        return self._lazydp_table.weight
+
+    def _read(
+        self, ids: Tensor, bags: Any, examples: int, compute: Callable[[Tensor], Tensor]
+    ) -> Tensor:
+        """Settle the rows, compute the output, and keep the look-up if a gradient will come."""
+        table = self._lazydp_table
+        if table.owner.on_lookup is not None:
+            table.owner.on_lookup(table, ids)
+        table.settle(bags)
+        with torch.no_grad():
+            output = compute(table.weight)
+        if not (self.training and torch.is_grad_enabled() and table.owner.capturing):
+            return output
+        owner = table.owner
+        scale = float(examples) if owner.loss_reduction == "mean" else 1.0
+        batch_dim = owner.batch_dim if isinstance(self, nn.Embedding) else 0
+        lookup = Lookup(table, bags, examples, batch_dim, scale)
+        result: Tensor = _Capture.apply(table.anchor, output, lookup)  # type: ignore[no-untyped-call]
+        return result
+
+    def _save_to_state_dict(self, *args: Any, **kwargs: Any) -> None:
+        self._lazydp_table.settle_all()
+        super()._save_to_state_dict(*args, **kwargs)
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, metadata: Any, *args: Any
+    ) -> None:
+        if metadata.get("assign_to_params_buffers", False):
+            raise UserError(
+                "assign is True; a private table's memory stays: load with assign=False"
+            )
+        super()._load_from_state_dict(state_dict, prefix, metadata, *args)
+        if prefix + "weight" in state_dict:
+            self._lazydp_table.forget_debts()
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
+        probe = fn(torch.empty(0, dtype=torch.float32))
+        if probe.dtype != torch.float32 or probe.device.type != "cpu":
+            raise UserError(
+                f"a private table was moved to {probe.dtype} on {probe.device}; it must stay "
+                "torch.float32 on cpu: release the model first, or move the dense layers alone"
+            )
+        return self
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
+        """A plain, settled copy."""
+        self._lazydp_table.settle_all()
+        plain = self._lazydp_plain.__new__(self._lazydp_plain)
+        memo[id(self)] = plain
+        for key, value in self.__dict__.items():
+            if not key.startswith("_lazydp"):
+                plain.__dict__[key] = copy.deepcopy(value, memo)
+        plain._parameters["weight"].requires_grad_(True)  # type: ignore[union-attr]
+        return plain
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuse, with the reason."""
+        raise PrivacyError(
+            "a private module can't be pickled: its table may be waiting for noise, and a copy "
+            "that trains on would void the guarantee; save state_dict(), or engine.release(model)"
+        )
+
+
+class PrivateEmbeddingBag(PrivateEmbeddingBase, nn.EmbeddingBag):  # type: ignore[misc]
+    """nn.EmbeddingBag under privacy."""
+
+    def forward(
+        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
+    ) -> Tensor:
+        """As nn.EmbeddingBag does, on settled rows."""
+        if per_sample_weights is not None and per_sample_weights.requires_grad:
+            raise UserError(
+                "per_sample_weights require a gradient; detach them: their clipping is not covered"
+            )
+        bags, examples = pooled_bags(self, input, offsets, per_sample_weights)
+
+        def compute(weight: Tensor) -> Tensor:
+            if examples == 0:
+                return weight.new_zeros(0, self.embedding_dim)
+            return functional.embedding_bag(
+                input,
+                weight,
+                offsets,
+                mode=self.mode,
+                per_sample_weights=per_sample_weights,
+                include_last_offset=self.include_last_offset,
+                padding_idx=self.padding_idx,
+            )
+
+        return self._read(input, bags, examples, compute)
+
+
+class PrivateEmbedding(PrivateEmbeddingBase, nn.Embedding):  # type: ignore[misc]
+    """nn.Embedding under privacy."""
+
+    def forward(self, input: Tensor) -> Tensor:
+        """As nn.Embedding does, on settled rows."""
+        bags, examples = embedding_bags(self, input, self._lazydp_table.owner.batch_dim)
+        return self._read(input, bags, examples, lambda weight: functional.embedding(input, weight))
+
+
+def make_private(module: nn.Module, table: PrivateTable) -> None:
+    """Turn a table's module into its private twin, in place."""
+    plain = type(module)
+    twin: type = PrivateEmbeddingBag if isinstance(module, nn.EmbeddingBag) else PrivateEmbedding
+    if plain not in (nn.EmbeddingBag, nn.Embedding):
+        twin = type(f"Private{plain.__name__}", (twin, plain), {})
+    module.__dict__["_lazydp_table"] = table
+    module.__dict__["_lazydp_plain"] = plain
+    module.__class__ = twin
+
+
+def make_plain(module: nn.Module) -> None:
+    """Undo make_private()."""
+    module.__class__ = module.__dict__.pop("_lazydp_plain")
+    module.__dict__.pop("_lazydp_table")

@@ -1,0 +1,211 @@
+"""PrivacyEngine: Opacus' engine, with embedding tables handled by LazyDP."""
+
+from __future__ import annotations
+
+import secrets
+import warnings
+from typing import Any
+
+import torch
+from opacus import PrivacyEngine as OpacusEngine
+from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as DPDDP
+from opacus.optimizers import get_optimizer_class
+from torch import nn, optim
+from torch.nn.parallel import DistributedDataParallel as DDP
+from torch.utils.data import DataLoader
+
+from lazydp import _native, model
+from lazydp._native import UserError
+from lazydp.ahead import AheadLoader
+from lazydp.discovery import find_tables
+from lazydp.exchange import exchange_for, shared_bytes
+from lazydp.ghost import PrivateCriterion
+from lazydp.optimizer import optimizer_class
+from lazydp.secure import DenseNoise, secure_loader
+from lazydp.tables import Tables
+
+POLICIES = ("lazy", "lazy_each_step", "every_row", "touched_rows")
+SCHEDULES = ("on_read", "ahead")
+
+
+class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
+    """Makes a model, an optimizer and a data loader private, as Opacus does.
+
+    nn.Embedding and nn.EmbeddingBag tables are trained in C++ on their own memory: no gradient of a
+    table is ever formed, and its noise comes when a row is next read. Everything else is Opacus.
+    """
+
+    def __init__(self, *, accountant: str = "prv", secure_mode: bool = False) -> None:
+        """As Opacus; secure_mode needs no further package here."""
+        with warnings.catch_warnings():
+            if secure_mode:
+                warnings.simplefilter("ignore")
+            super().__init__(accountant=accountant, secure_mode=False)
+        self.secure_mode = secure_mode
+        self._tables: Tables | None = None  # of the make_private that is under way
+        self._choices = ("lazy", "on_read")
+        self._dense_seed: _native.Seed | None = None
+        self._claims = True
+
+    def make_private(
+        self,
+        *,
+        module: nn.Module,
+        optimizer: optim.Optimizer,
+        data_loader: DataLoader[Any],
+        noise: str | None = None,
+        settle: str | None = None,
+        **arguments: Any,
+    ) -> Any:
+        """Opacus' make_private: the same arguments, the same returns, and two more arguments.
+
+        noise: when rows of tables receive their noise. "lazy" (the default) when they are next
+            read, all that was missed drawn as one; "lazy_each_step" the same, drawn one by one, so
+            that values do not depend on who reads when; "every_row" at every step, as Opacus would;
+            "touched_rows" only with a gradient (EANA), for which no epsilon is claimed.
+        settle: "on_read", or "ahead": rows of the next batch catch up with the update, as in the
+            paper, where the loader shows which they are. The model is the same.
+        """
+        noise, settle = noise or self._choices[0], settle or self._choices[1]
+        _require(noise in POLICIES, "noise", noise, POLICIES)
+        _require(settle in SCHEDULES, "settle", settle, SCHEDULES)
+        reduction = arguments.get("loss_reduction", "mean")
+        generator = arguments.get("noise_generator")
+        if generator is not None and self.secure_mode:
+            raise ValueError("Passing seed is prohibited in secure mode")
+        distributed = isinstance(module, (DPDDP, DDP))
+        found = find_tables(module, optimizer)
+        if self.secure_mode:
+            self._dense_seed = _new_seed(None, distributed)
+        if not found:
+            return super().make_private(
+                module=module, optimizer=optimizer, data_loader=data_loader, **arguments
+            )
+        self._tables = Tables(
+            found,
+            getattr(optimizer, "original_optimizer", optimizer).param_groups,
+            seed=_new_seed(generator, distributed),
+            policy=noise,
+            loss_reduction=reduction,
+            batch_first=arguments.get("batch_first", True),
+            exchange=exchange_for(distributed),
+        )
+        self._claims = self._claims and noise != "touched_rows"
+        self._choices = (noise, settle)
+        try:
+            return super().make_private(
+                module=module, optimizer=optimizer, data_loader=data_loader, **arguments
+            )
+        except BaseException:
+            self._tables.undo()
+            raise
+        finally:
+            self._tables = None
+            self._choices = ("lazy", "on_read")
+
+    def make_private_with_epsilon(
+        self, *, noise: str = "lazy", settle: str = "on_read", **arguments: Any
+    ) -> Any:
+        """Opacus' make_private_with_epsilon, with the two further arguments of make_private."""
+        self._choices = (noise, settle)
+        try:
+            return super().make_private_with_epsilon(**arguments)
+        finally:
+            self._choices = ("lazy", "on_read")
+
+    def get_epsilon(self, delta: float) -> float:
+        """The budget spent so far; infinite where nothing can be claimed (noise="touched_rows")."""
+        if not self._claims:
+            warnings.warn(
+                "noise='touched_rows' shows which rows nobody used: no epsilon is claimed",
+                stacklevel=2,
+            )
+            return float("inf")
+        return float(super().get_epsilon(delta))
+
+    def release(self, private: Any) -> nn.Module:
+        """The plain nn.Module: settled, free of hooks. Private training of it ends here."""
+        if not isinstance(private, model.PrivateModel):
+            plain: nn.Module = private.to_standard_module()
+            return plain
+        return model.release(private)
+
+    # Opacus' extension points.
+
+    def _prepare_model(self, module: nn.Module, **arguments: Any) -> Any:
+        if self._tables is None:
+            return super()._prepare_model(module, **arguments)
+        self.validate(module=module, optimizer=None, data_loader=None)
+        return model.wrap(module, self._tables, **arguments)
+
+    def _prepare_optimizer(self, *, optimizer: optim.Optimizer, **arguments: Any) -> Any:
+        if self._tables is None and not self.secure_mode:
+            return super()._prepare_optimizer(optimizer=optimizer, **arguments)
+        base = get_optimizer_class(
+            clipping=arguments.pop("clipping", "flat"),
+            distributed=arguments.pop("distributed", False),
+            grad_sample_mode=arguments.pop("grad_sample_mode", "hooks"),
+        )
+        prepared = optimizer_class(base)(
+            optimizer=getattr(optimizer, "original_optimizer", optimizer),
+            generator=arguments.pop("noise_generator", None),
+            secure_mode=self.secure_mode,
+            **arguments,
+        )
+        prepared.tables = self._tables
+        prepared.dense_noise = DenseNoise(self._dense_seed) if self._dense_seed else None
+        return prepared
+
+    def _prepare_criterion(self, *, module: Any, **arguments: Any) -> Any:
+        if self._tables is None:
+            return super()._prepare_criterion(module=module, **arguments)
+        return PrivateCriterion(
+            module, arguments["optimizer"], arguments["criterion"], arguments["loss_reduction"]
+        )
+
+    def _prepare_data_loader(
+        self,
+        data_loader: DataLoader[Any],
+        *,
+        poisson_sampling: bool,
+        distributed: bool,
+        **rest: Any,
+    ) -> Any:
+        if self.secure_mode and poisson_sampling:
+            if self.dataset is None:  # type: ignore[has-type]
+                self.dataset = data_loader.dataset
+            loader: Any = secure_loader(
+                data_loader,
+                seed=_new_seed(None, distributed),
+                rank=torch.distributed.get_rank() if distributed else 0,
+                world_size=torch.distributed.get_world_size() if distributed else 1,
+                **rest,
+            )
+        else:
+            secure, self.secure_mode = self.secure_mode, False  # without Poisson: the loader's own
+            try:
+                loader = super()._prepare_data_loader(
+                    data_loader,
+                    poisson_sampling=poisson_sampling,
+                    distributed=distributed,
+                    **rest,
+                )
+            finally:
+                self.secure_mode = secure
+        if self._tables is not None and self._choices[1] == "ahead":
+            loader = AheadLoader(loader, self._tables)
+        return loader
+
+
+def _require(ok: bool, name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if not ok:
+        raise UserError(
+            f"{name} is '{value}'; it must be {', '.join(allowed[:-1])} or {allowed[-1]}"
+        )
+
+
+def _new_seed(generator: torch.Generator | None, distributed: bool) -> _native.Seed:
+    """A secret from the operating system; with a generator, one that repeats with it."""
+    if generator is not None:
+        return _native.Seed.fixed(int(torch.randint(2**62, (1,), generator=generator)))
+    return _native.Seed.from_bytes(shared_bytes(secrets.token_bytes(16), distributed))

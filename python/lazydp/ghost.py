@@ -1,0 +1,60 @@
+"""Ghost clipping's loss: Opacus' two backward passes, with tables in the norm."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from opacus.utils.fast_gradient_clipping_utils import (
+    DPLossFastGradientClipping,
+    DPTensorFastGradientClipping,
+)
+from torch import Tensor
+
+from lazydp._native import UserError
+
+
+def per_example(loss: Tensor) -> Tensor:
+    """A loss for each example as a vector; a [B, 1] one would broadcast against [B] factors."""
+    if loss.dim() == 2 and loss.shape[1] == 1:
+        return loss.squeeze(1)
+    if loss.dim() != 1:
+        raise UserError(
+            f"the loss has shape {list(loss.shape)}; ghost clipping needs one loss for each "
+            "example, shape [batch] or [batch, 1]: reduce the other dimensions in the criterion"
+        )
+    return loss
+
+
+class PrivateLoss(DPTensorFastGradientClipping):  # type: ignore[misc]
+    """A loss whose backward() clips."""
+
+    def backward(self) -> None:
+        """Norms in a first pass, clipped sums in a second one; tables need only the first."""
+        loss = per_example(self.loss_per_sample)
+        tables = self.module._lazydp_tables
+        reduced = loss.mean() if self.loss_reduction == "mean" else loss.sum()
+        reduced.backward(retain_graph=True)  # type: ignore[no-untyped-call]
+        batches = tables.take_batches()
+        self.optimizer.zero_grad()  # of the first pass; clipped sums of a skipped step stay
+        factors = self.module.clip_factors(batches)
+        tables.accumulate(batches, factors)
+        kept = torch.where(factors > 0, loss, 0.0)
+        self.module.disable_hooks()
+        tables.capturing = False
+        try:
+            (factors.to(loss.device) * kept).sum().backward()
+        finally:
+            tables.capturing = True
+            self.module.enable_hooks()
+
+
+class PrivateCriterion(DPLossFastGradientClipping):  # type: ignore[misc]
+    """A criterion whose losses clip."""
+
+    def __call__(self, *args: Any, shape: Any = None, **kwargs: Any) -> PrivateLoss:
+        """The losses of a batch, one for each example."""
+        loss = super().__call__(*args, shape=shape, **kwargs)
+        return PrivateLoss(
+            self.module, self.optimizer, per_example(loss.loss_per_sample), self.loss_reduction
+        )

@@ -1,0 +1,94 @@
+"""One call of a table: which rows each example asked for, and the gradient that came back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from lazydp import _native
+
+
+@dataclass
+class Lookup:
+    """The rows of one call. Bags of an example lie one after the other."""
+
+    table: Any  # a tables.PrivateTable
+    bags: _native.Bags
+    examples: int
+    batch_dim: int  # of the output, hence of its gradient
+    scale: float  # what undoes a mean over the batch
+    gradient: Tensor | None = None  # bags x dim, once backward has come by
+
+    @property
+    def bags_per_example(self) -> int:
+        """How many bags each example has."""
+        return self.bags.bags // self.examples if self.examples else 1
+
+    def receive(self, gradient: Tensor) -> None:
+        """Keep the gradient of the output, one row a bag."""
+        if self.batch_dim:
+            gradient = gradient.movedim(self.batch_dim, 0)
+        gradient = gradient.detach().to("cpu", torch.float32).reshape(-1, gradient.shape[-1])
+        self.gradient = (gradient * self.scale).contiguous()
+
+
+def _without(
+    ids: Tensor, offsets: Tensor | None, padding: int | None
+) -> tuple[Tensor, Tensor | None]:
+    """Leave out the padding row, which receives neither gradients nor noise."""
+    if padding is None:
+        return ids, offsets
+    kept = ids != padding
+    if bool(kept.all()):
+        return ids, offsets
+    before = torch.zeros(len(ids) + 1, dtype=torch.int64)
+    torch.cumsum(kept, 0, out=before[1:])
+    return ids[kept], before if offsets is None else before[offsets]
+
+
+def embedding_bags(module: nn.Embedding, ids: Tensor, batch_dim: int) -> tuple[_native.Bags, int]:
+    """Bags of one id each, and the number of examples."""
+    if ids.dim() == 0:
+        raise ValueError(
+            "an embedding was asked for a single id; its input needs a batch dimension"
+        )
+    if batch_dim and ids.dim() > batch_dim:
+        ids = ids.movedim(batch_dim, 0)
+    flat = ids.detach().to("cpu", torch.int64).reshape(-1).contiguous()
+    flat, offsets = _without(flat, None, module.padding_idx)
+    bags = _native.make_bags(flat, offsets, None, False, module.num_embeddings)
+    return bags, ids.shape[0]
+
+
+def pooled_bags(
+    module: nn.EmbeddingBag, ids: Tensor, offsets: Tensor | None, weights: Tensor | None
+) -> tuple[_native.Bags, int]:
+    """A bag for each example, as torch reads the arguments of an EmbeddingBag."""
+    flat = ids.detach().to("cpu", torch.int64).reshape(-1).contiguous()
+    if ids.dim() == 2:
+        ends = torch.arange(ids.shape[0] + 1) * ids.shape[1]
+    else:
+        if offsets is None:
+            raise ValueError("offsets is None; with 1-D input an EmbeddingBag needs offsets")
+        ends = offsets.detach().to("cpu", torch.int64)
+        if len(ends) == 0 or not module.include_last_offset:
+            ends = torch.cat([ends, torch.tensor([len(flat)])])
+        if int(ends[0]) != 0 or bool((ends[1:] < ends[:-1]).any()):
+            raise ValueError("offsets must ascend from 0")
+        if int(ends[-1]) != len(flat):  # torch leaves the rest out
+            flat = flat[: int(ends[-1])]
+    factors = None
+    if weights is not None:
+        factors = weights.detach().to("cpu", torch.float32).reshape(-1)[: len(flat)]
+        if module.padding_idx is not None:
+            factors = factors[flat != module.padding_idx]
+        factors = factors.contiguous()
+    flat, kept = _without(flat, ends, module.padding_idx)
+    ends = ends if kept is None else kept
+    bags = _native.make_bags(
+        flat, ends.contiguous(), factors, module.mode == "mean", module.num_embeddings
+    )
+    return bags, len(ends) - 1

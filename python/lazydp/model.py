@@ -1,0 +1,124 @@
+"""The wrapper that make_private returns: Opacus' own, which also knows of tables."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from opacus.grad_sample import AbstractGradSampleModule, get_gsm_class
+from opacus.grad_sample.utils import get_hooks_class
+from torch import Tensor, nn
+
+from lazydp._native import PrivacyError, UserError
+from lazydp.optimizer import clip_factors
+from lazydp.tables import Tables
+
+
+class PrivateModel:
+    """Mixed into Opacus' wrapper, or into its hooks where nothing is wrapped."""
+
+    _lazydp_tables: Tables
+    _module: nn.Module
+    max_grad_norm: float
+    trainable_parameters: list[nn.Parameter]
+    per_sample_gradient_norms: Tensor
+
+    def forbid_grad_accumulation(self) -> None:
+        """Raise at the second backward pass of a step, in tables too."""
+        self._lazydp_tables.accumulation_allowed = False
+        super().forbid_grad_accumulation()  # type: ignore[misc]
+
+    def allow_grad_accumulation(self) -> None:
+        """Let several backward passes make up a step."""
+        self._lazydp_tables.accumulation_allowed = True
+        super().allow_grad_accumulation()  # type: ignore[misc]
+
+    def squared_norms(self, batches: list[Any]) -> Tensor:
+        """Ghost clipping: squared norms of the last backward pass, tables included."""
+        dense = [p._norm_sample for p in self.trainable_parameters]  # type: ignore[attr-defined]
+        examples = len(dense[0]) if dense else None
+        squared = self._lazydp_tables.squared_norms(batches, examples)
+        device = dense[0].device if dense else squared.device
+        total: Tensor = sum((n.square().to(device) for n in dense), squared.to(device))
+        self.per_sample_gradient_norms = total.sqrt()
+        return total
+
+    def clip_factors(self, batches: list[Any]) -> Tensor:
+        """What part of each example's gradient is kept."""
+        return clip_factors(self.squared_norms(batches), self.max_grad_norm)
+
+    def to_standard_module(self) -> nn.Module:
+        """The plain module, settled; private training of it has ended."""
+        return release(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
+        """A plain, settled copy: an unsettled one that trained on would void the guarantee."""
+        self._lazydp_tables.settle_all()
+        with _without_hooks(self):
+            plain = copy.deepcopy(self._module, memo)
+        for module in plain.modules():
+            for name in ("autograd_grad_sample_hooks", "activations", "max_batch_len"):
+                module.__dict__.pop(name, None)
+        return plain
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuse, with the reason."""
+        raise PrivacyError(
+            "a private module can't be pickled: its tables may be waiting for noise, and a copy "
+            "that trains on would void the guarantee; save state_dict(), or engine.release(model)"
+        )
+
+
+@contextmanager
+def _without_hooks(model: Any) -> Iterator[None]:
+    """Opacus' hooks belong to the wrapper, not to a copy of the module."""
+    held = []
+    for handle in getattr(model, "autograd_grad_sample_hooks", []):
+        hooks = handle.hooks_dict_ref()
+        held.append((hooks, handle.id, hooks.pop(handle.id)))
+    handles = model._module.__dict__.pop("autograd_grad_sample_hooks", None)
+    try:
+        yield
+    finally:
+        for hooks, key, hook in held:
+            hooks[key] = hook
+        if handles is not None:
+            model._module.autograd_grad_sample_hooks = handles
+
+
+def wrap(
+    module: nn.Module, tables: Tables, *, grad_sample_mode: str, wrap_model: bool, **arguments: Any
+) -> Any:
+    """`module` in Opacus' wrapper of this mode, which also knows of tables."""
+    if isinstance(module, AbstractGradSampleModule):
+        raise UserError("the module is wrapped by Opacus already; pass the plain nn.Module")
+    kind = (get_gsm_class if wrap_model else get_hooks_class)(grad_sample_mode)
+    if "ghost" not in grad_sample_mode:
+        arguments.pop("max_grad_norm", None)
+    if grad_sample_mode == "functorch":
+        arguments["force_functorch"] = True
+    private = type(f"Private{kind.__name__}", (PrivateModel, kind), {"_lazydp_tables": tables})
+    return private(module, **arguments)
+
+
+def release(model: Any) -> nn.Module:
+    """Settle everything, take hooks and private modules out, and end private training."""
+    tables: Tables = model._lazydp_tables
+    tables.settle_all()
+    tables.undo()
+    model.cleanup()
+    plain: nn.Module = model._module
+    inner = getattr(plain, "module", None)
+    if type(plain).__name__ in (
+        "DifferentiallyPrivateDistributedDataParallel",
+        "DistributedDataParallel",
+    ):
+        assert isinstance(inner, nn.Module)
+        plain = inner
+    for parameter in plain.parameters():
+        parameter.grad = None
+        for name in ("summed_grad", "grad_sample", "_norm_sample", "_forward_counter"):
+            parameter.__dict__.pop(name, None)
+    return plain

@@ -1,0 +1,101 @@
+"""secure_mode: noise and samples from the engine's own generator, AES under a secret key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import torch
+from opacus.data_loader import wrap_collate_with_empty
+from opacus.utils.uniform_sampler import UniformWithReplacementSampler
+from torch import Tensor
+from torch.utils.data import DataLoader
+
+from lazydp import _native
+
+_DRAWS = 4  # as Opacus: the sum of four normals halves what floating point could give away
+_ROW = 1024
+
+
+class DenseNoise:
+    """Noise for dense layers. Each step has its own cells, and every call further ones of them."""
+
+    def __init__(self, seed: _native.Seed) -> None:
+        """Draw from this seed."""
+        self._source = _native.NoiseSource(seed)
+        self._step = 0
+        self._next_row = 0
+
+    def open_step(self) -> None:
+        """All noise from here on belongs to the next step."""
+        self._step += 1
+        self._next_row = 0
+
+    def like(self, reference: Tensor, std: float) -> Tensor:
+        """Normals of this standard deviation, in the shape of `reference`."""
+        if std == 0:
+            return torch.zeros_like(reference)
+        total = torch.zeros(reference.numel())
+        for _ in range(_DRAWS):
+            normals = torch.empty_like(total)
+            self._source.dense_normals(normals, self._step, self._next_row)
+            self._next_row += -(-len(normals) // _ROW)
+            total += normals
+        noise = total.mul_(std / _DRAWS**0.5).view(reference.shape)
+        return noise.to(reference.device, reference.dtype)
+
+
+class SecureSampler(UniformWithReplacementSampler):  # type: ignore[misc]
+    """Poisson samples that nobody can predict."""
+
+    def __init__(
+        self, *, seed: _native.Seed, num_samples: int, sample_rate: float, part: range | None = None
+    ) -> None:
+        """Sample `part` of the examples, by default all."""
+        super().__init__(num_samples=num_samples, sample_rate=sample_rate)
+        self._part = range(num_samples) if part is None else part
+        self._sampler = _native.poisson_sampler(seed, len(self._part), sample_rate)
+        self._step = 0
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """One batch of indices a step."""
+        for _ in range(self.steps):
+            self._step += 1
+            yield [self._part[i] for i in self._sampler.draw(self._step)]
+
+
+def secure_loader(
+    loader: DataLoader[object],
+    *,
+    seed: _native.Seed,
+    batch_first: bool,
+    rand_on_empty: bool,
+    rank: int,
+    world_size: int,
+) -> DataLoader[object]:
+    """`loader` with secure Poisson samples in place of its batches."""
+    size = len(loader.dataset)  # type: ignore[arg-type]
+    sample = loader.dataset[0]
+    fields = sample if isinstance(sample, (tuple, list)) else ()
+    return DataLoader(
+        loader.dataset,
+        batch_sampler=SecureSampler(
+            seed=seed,
+            num_samples=size,
+            sample_rate=1 / len(loader),
+            part=range(rank, size, world_size),
+        ),
+        collate_fn=wrap_collate_with_empty(
+            collate_fn=loader.collate_fn,
+            batch_first=batch_first,
+            rand_on_empty=rand_on_empty,
+            sample_empty_shapes=[(0, *getattr(x, "shape", ())) for x in fields],
+            dtypes=[getattr(x, "dtype", type(x)) for x in fields],
+        ),
+        num_workers=loader.num_workers,
+        pin_memory=loader.pin_memory,
+        timeout=loader.timeout,
+        worker_init_fn=loader.worker_init_fn,
+        multiprocessing_context=loader.multiprocessing_context,
+        prefetch_factor=loader.prefetch_factor,
+        persistent_workers=loader.persistent_workers,
+    )

@@ -1,0 +1,168 @@
+// Bags, norms and the tables of a parameter group.
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "lazydp/base/error.h"
+#include "lazydp/clip/table_norms.h"
+#include "lazydp/python/bindings.h"
+#include "lazydp/python/table_group.h"
+
+namespace lazydp {
+namespace {
+
+NoisePolicy policy_from(const std::string& name) {
+  if (name == "none") return NoisePolicy::none;
+  if (name == "every_row") return NoisePolicy::every_row;
+  if (name == "touched_rows") return NoisePolicy::touched_rows;
+  if (name == "lazy_each_step") return NoisePolicy::lazy_each_step;
+  if (name == "lazy") return NoisePolicy::lazy_aggregated;
+  throw UserError("noise is '" + name +
+                  "'; it must be lazy, lazy_each_step, every_row or touched_rows");
+}
+
+// Bags as a table's caller gave them, with the way they are pooled.
+struct PooledBags {
+  Bags bags;
+  Pooling mode = Pooling::sum;
+};
+
+// Copies ids, so that the caller's tensors may change; this is where rows are checked.
+PooledBags make_bags(Integers ids, std::optional<Integers> offsets, std::optional<Floats> weights,
+                     bool mean, RowId rows) {
+  PooledBags out{.bags = {}, .mode = mean ? Pooling::mean : Pooling::sum};
+  out.bags.ids.assign(ids.data(), ids.data() + ids.size());
+  for (const RowId id : out.bags.ids) {
+    if (id < 0 || id >= rows) {
+      throw nb::index_error(
+          ("id " + std::to_string(id) + " in a table of " + std::to_string(rows) + " rows")
+              .c_str());
+    }
+  }
+  if (!offsets) {  // a bag for each id
+    out.bags.offsets.resize(ids.size() + 1);
+    for (std::size_t i = 0; i <= ids.size(); ++i) out.bags.offsets[i] = i;
+  } else {
+    out.bags.offsets.assign(offsets->data(), offsets->data() + offsets->size());
+    check(!out.bags.offsets.empty() && out.bags.offsets.front() == 0 &&
+              out.bags.offsets.back() == ids.size() && std::ranges::is_sorted(out.bags.offsets),
+          "offsets of bags ascend from 0 to the number of ids");
+  }
+  if (weights) {
+    check(weights->size() == ids.size(), "a weight for each id");
+    out.bags.weights.assign(weights->data(), weights->data() + weights->size());
+  }
+  return out;
+}
+
+ConstMatrixView view_of(const FloatMatrix& matrix) {
+  return {matrix.data(), matrix.shape(0), matrix.shape(1), matrix.shape(1)};
+}
+
+using Call = std::tuple<const PooledBags*, FloatMatrix, std::size_t>;  // bags an example
+
+void squared_norms(const std::vector<Call>& calls, Floats out) {
+  std::vector<TableCall> views;
+  for (const auto& [bags, gradients, per_example] : calls) {
+    check(gradients.shape(0) == bags->bags.size(), "a gradient for each bag");
+    check(bags->bags.size() == out.size() * per_example, "as many bags for each example");
+    views.push_back({&bags->bags, bags->mode, view_of(gradients), per_example});
+  }
+  add_squared_table_norms(views, span_of(out));
+}
+
+using Part = std::tuple<const PooledBags*, FloatMatrix>;
+
+// One list of bags and gradients out of several: each mean becomes weights.
+void append(const PooledBags& from, const FloatMatrix& gradients, Bags& bags, Matrix& pooled,
+            std::size_t first_bag) {
+  const std::size_t first_id = bags.ids.size();
+  bags.ids.insert(bags.ids.end(), from.bags.ids.begin(), from.bags.ids.end());
+  for (std::size_t b = 0; b < from.bags.size(); ++b) {
+    const std::size_t length = from.bags.length(b);
+    const float share = from.mode == Pooling::mean ? 1.0f / static_cast<float>(length) : 1.0f;
+    for (std::size_t k = from.bags.offsets[b]; k < from.bags.offsets[b + 1]; ++k) {
+      bags.weights.push_back(share * from.bags.weight(k));
+    }
+    bags.offsets.push_back(first_id + from.bags.offsets[b + 1]);
+  }
+  std::copy_n(gradients.data(), gradients.size(), pooled.data() + first_bag * pooled.cols());
+}
+
+void apply(TableGroup& group, std::size_t table, const std::vector<Part>& parts) {
+  if (parts.size() == 1) {
+    const auto& [bags, gradients] = parts[0];
+    return group.apply(table, {&bags->bags, bags->mode, view_of(gradients)});
+  }
+  std::size_t count = 0;
+  for (const Part& part : parts) count += std::get<0>(part)->bags.size();
+  Bags bags;
+  Matrix pooled(count, group.dim(table));
+  for (const auto& [from, gradients] : parts) append(*from, gradients, bags, pooled, bags.size());
+  group.apply(table, {&bags, Pooling::sum, pooled.view()});
+}
+
+std::size_t add_table(TableGroup& group, TableId id, FloatMatrix weights,
+                      std::optional<FloatMatrix> momentum, std::optional<RowId> padding) {
+  return group.add({.id = id,
+                    .weights = span_of(weights),
+                    .momentum = momentum ? span_of(*momentum) : std::span<float>(),
+                    .dim = weights.shape(1),
+                    .padding = padding});
+}
+
+TableGroup* make_group(const NoiseSource& noise, const std::string& policy, bool momentum,
+                       bool decays) {
+  return new TableGroup(noise, policy_from(policy), momentum, decays);
+}
+
+}  // namespace
+
+void bind_tables(nb::module_& module) {
+  using namespace nb::literals;
+  const nb::call_guard<nb::gil_scoped_release> unlocked;
+
+  nb::class_<PooledBags>(module, "Bags", "Rows that a table is asked for, bag by bag.")
+      .def_prop_ro("bags", [](const PooledBags& self) { return self.bags.size(); })
+      .def_prop_ro("ids", [](const PooledBags& self) { return self.bags.ids; })
+      .def("arrays", [](const PooledBags& self) {
+        return std::make_tuple(self.bags.ids, self.bags.offsets, self.bags.weights,
+                               self.mode == Pooling::mean);
+      });
+  module.def("make_bags", &make_bags, "ids"_a.noconvert(), "offsets"_a.noconvert().none(),
+             "weights"_a.noconvert().none(), "mean"_a, "rows"_a);
+  module.def("squared_norms", &squared_norms, "calls"_a, "out"_a.noconvert(), unlocked);
+
+  nb::class_<MomentumStep>(module, "Rule", "How a step of an optimizer moves weights.")
+      .def(nb::init<double, double, double, double, bool, bool, double, double>(), nb::kw_only(),
+           "learning_rate"_a, "weight_decay"_a, "momentum"_a, "dampening"_a, "nesterov"_a,
+           "first"_a, "divisor"_a, "noise_std"_a);
+  nb::class_<TableGroup>(module, "TableGroup", "Tables that share a parameter group.")
+      .def(nb::new_(&make_group), "noise"_a, "policy"_a, "momentum"_a, "decays"_a)
+      .def("add", &add_table, "id"_a, "weights"_a.noconvert(), "momentum"_a.noconvert().none(),
+           "padding"_a.none())
+      .def("open", &TableGroup::open, "rule"_a)
+      .def("apply", &apply, "table"_a, "parts"_a, unlocked)
+      .def(
+          "settle",
+          [](TableGroup& self, std::size_t table, const PooledBags& bags) {
+            self.settle(table, bags.bags.ids);
+          },
+          "table"_a, "bags"_a, unlocked)
+      .def("settle_all", nb::overload_cast<>(&TableGroup::settle_all), unlocked)
+      .def("settle_table", nb::overload_cast<std::size_t>(&TableGroup::settle_all), "table"_a,
+           unlocked)
+      .def("forget_debts", &TableGroup::forget_debts, "table"_a, unlocked)
+      .def("all_settled", &TableGroup::all_settled, unlocked)
+      .def_prop_ro("now", &TableGroup::now);
+}
+
+}  // namespace lazydp

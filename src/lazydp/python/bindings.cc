@@ -1,0 +1,25 @@
+// The extension lazydp._native: the noise engine and the accountants, on tensors' own memory.
+
+#include "lazydp/python/bindings.h"
+
+#include "lazydp/base/error.h"
+
+namespace lazydp {
+
+// Every failure is also the built-in error that Python programs expect of it.
+void bind_errors(nb::module_& module) {
+  static nb::exception<UserError> user(module, "UserError", PyExc_ValueError);
+  static nb::exception<PrivacyError> privacy(module, "PrivacyError", user);
+  nb::exception<IoError>(module, "IoError", PyExc_OSError);
+  nb::exception<InternalError>(module, "InternalError", PyExc_RuntimeError);
+}
+
+}  // namespace lazydp
+
+NB_MODULE(_native, module) {
+  nanobind::set_leak_warnings(false);  // models that live to the end of the program are no leak
+  lazydp::bind_errors(module);
+  lazydp::bind_random(module);
+  lazydp::bind_tables(module);
+  lazydp::bind_privacy(module);
+}
