@@ -28,7 +28,10 @@ class _Capture(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, None]:  # type: ignore[override]
         lookup: Lookup = ctx.lookup
-        lookup.table.capture(lookup, gradient)
+        captures = lookup.table.owner.captures
+        if captures.on:
+            lookup.receive(gradient)
+            captures.note(lookup)
         return None, None, None
 
 
@@ -54,12 +57,11 @@ class PrivateEmbeddingBase(nn.Module):
         table.settle(bags)
         with torch.no_grad():
             output = compute(table.weight)
-        if not (self.training and torch.is_grad_enabled() and table.owner.capturing):
+        captures = table.owner.captures
+        if not (self.training and torch.is_grad_enabled() and captures.on):
             return output
-        owner = table.owner
-        scale = float(examples) if owner.loss_reduction == "mean" else 1.0
-        batch_dim = owner.batch_dim if isinstance(self, nn.Embedding) else 0
-        lookup = Lookup(table, bags, examples, batch_dim, scale)
+        batch_dim = captures.batch_dim if isinstance(self, nn.Embedding) and ids.dim() > 1 else 0
+        lookup = Lookup(table, bags, examples, batch_dim, captures.scale(examples))
         result: Tensor = _Capture.apply(table.anchor, output, lookup)  # type: ignore[no-untyped-call]
         return result
 
@@ -140,7 +142,7 @@ class PrivateEmbedding(PrivateEmbeddingBase, nn.Embedding):  # type: ignore[misc
 
     def forward(self, input: Tensor) -> Tensor:
         """As nn.Embedding does, on settled rows."""
-        bags, examples = embedding_bags(self, input, self._lazydp_table.owner.batch_dim)
+        bags, examples = embedding_bags(self, input, self._lazydp_table.owner.captures.batch_dim)
         return self._read(input, bags, examples, lambda weight: functional.embedding(input, weight))
 
 

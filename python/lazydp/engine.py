@@ -17,6 +17,7 @@ from torch.utils.data import DataLoader
 from lazydp import _native, model
 from lazydp._native import UserError
 from lazydp.ahead import AheadLoader
+from lazydp.captures import Captures
 from lazydp.discovery import find_tables
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
@@ -43,6 +44,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             super().__init__(accountant=accountant, secure_mode=False)
         self.secure_mode = secure_mode
         self._tables: Tables | None = None  # of the make_private that is under way
+        self._wrapper: Any = None  # of the same
         self._choices = ("lazy", "on_read")
         self._dense_seed: _native.Seed | None = None
         self._claims = True
@@ -69,7 +71,6 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         noise, settle = noise or self._choices[0], settle or self._choices[1]
         _require(noise in POLICIES, "noise", noise, POLICIES)
         _require(settle in SCHEDULES, "settle", settle, SCHEDULES)
-        reduction = arguments.get("loss_reduction", "mean")
         generator = arguments.get("noise_generator")
         if generator is not None and self.secure_mode:
             raise ValueError("Passing seed is prohibited in secure mode")
@@ -86,8 +87,10 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             getattr(optimizer, "original_optimizer", optimizer).param_groups,
             seed=_new_seed(generator, distributed),
             policy=noise,
-            loss_reduction=reduction,
-            batch_first=arguments.get("batch_first", True),
+            captures=Captures(
+                loss_reduction=arguments.get("loss_reduction", "mean"),
+                batch_first=arguments.get("batch_first", True),
+            ),
             exchange=exchange_for(distributed),
         )
         self._claims = self._claims and noise != "touched_rows"
@@ -98,9 +101,11 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             )
         except BaseException:
             self._tables.undo()
+            for linear in self._wrapper._lazydp_linears if self._wrapper is not None else ():
+                linear.undo()
             raise
         finally:
-            self._tables = None
+            self._tables = self._wrapper = None
             self._choices = ("lazy", "on_read")
 
     def make_private_with_epsilon(
@@ -136,7 +141,8 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         if self._tables is None:
             return super()._prepare_model(module, **arguments)
         self.validate(module=module, optimizer=None, data_loader=None)
-        return model.wrap(module, self._tables, **arguments)
+        self._wrapper = model.wrap(module, self._tables, **arguments)
+        return self._wrapper
 
     def _prepare_optimizer(self, *, optimizer: optim.Optimizer, **arguments: Any) -> Any:
         if self._tables is None and not self.secure_mode:
@@ -152,7 +158,10 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             secure_mode=self.secure_mode,
             **arguments,
         )
-        prepared.tables = self._tables
+        if self._tables is not None:
+            prepared.tables = self._tables
+            prepared.captures = self._tables.captures
+            prepared.linears = self._wrapper._lazydp_linears
         prepared.dense_noise = DenseNoise(self._dense_seed) if self._dense_seed else None
         return prepared
 

@@ -1,4 +1,4 @@
-"""Ghost clipping's loss: Opacus' two backward passes, with tables in the norm."""
+"""Ghost clipping's loss: one backward pass where every layer is captured, otherwise Opacus' two."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from opacus.utils.fast_gradient_clipping_utils import (
 from torch import Tensor
 
 from lazydp._native import UserError
+from lazydp.captures import add_clipped
 
 
 def per_example(loss: Tensor) -> Tensor:
@@ -30,22 +31,25 @@ class PrivateLoss(DPTensorFastGradientClipping):  # type: ignore[misc]
     """A loss whose backward() clips."""
 
     def backward(self) -> None:
-        """Norms in a first pass, clipped sums in a second one; tables need only the first."""
+        """Norms, then clipped sums; a second pass only for layers that are not captured."""
         loss = per_example(self.loss_per_sample)
-        tables = self.module._lazydp_tables
+        captures = self.module._lazydp_captures
+        one_pass = not self.module.trainable_parameters
         reduced = loss.mean() if self.loss_reduction == "mean" else loss.sum()
-        reduced.backward(retain_graph=True)  # type: ignore[no-untyped-call]
-        batches = tables.take_batches()
+        reduced.backward(retain_graph=not one_pass)  # type: ignore[no-untyped-call]
+        batches = captures.take()
         self.optimizer.zero_grad()  # of the first pass; clipped sums of a skipped step stay
         factors = self.module.clip_factors(batches)
-        tables.accumulate(batches, factors)
+        add_clipped(batches, factors)
+        if one_pass:
+            return
         kept = torch.where(factors > 0, loss, 0.0)
         self.module.disable_hooks()
-        tables.capturing = False
+        captures.on = False
         try:
             (factors.to(loss.device) * kept).sum().backward()
         finally:
-            tables.capturing = True
+            captures.on = True
             self.module.enable_hooks()
 
 

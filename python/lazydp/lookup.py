@@ -23,6 +23,11 @@ class Lookup:
     gradient: Tensor | None = None  # bags x dim, once backward has come by
 
     @property
+    def layer(self) -> Any:
+        """Whose call it was."""
+        return self.table
+
+    @property
     def bags_per_example(self) -> int:
         """How many bags each example has."""
         return self.bags.bags // self.examples if self.examples else 1

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -12,6 +12,8 @@ from opacus.grad_sample.utils import get_hooks_class
 from torch import Tensor, nn
 
 from lazydp._native import PrivacyError, UserError
+from lazydp.captures import Captures, squared_norms
+from lazydp.linear import FactoredLinear, PrivateLinear, find_linears
 from lazydp.optimizer import clip_factors
 from lazydp.tables import Tables
 
@@ -20,26 +22,34 @@ class PrivateModel:
     """Mixed into Opacus' wrapper, or into its hooks where nothing is wrapped."""
 
     _lazydp_tables: Tables
+    _lazydp_captures: Captures
+    _lazydp_linears: list[FactoredLinear]
     _module: nn.Module
     max_grad_norm: float
     trainable_parameters: list[nn.Parameter]
     per_sample_gradient_norms: Tensor
 
+    def iterate_submodules(self, module: nn.Module) -> Iterable[nn.Module]:
+        """The layers that Opacus takes care of."""
+        for inner in super().iterate_submodules(module):  # type: ignore[misc]
+            if not isinstance(inner, PrivateLinear):
+                yield inner
+
     def forbid_grad_accumulation(self) -> None:
         """Raise at the second backward pass of a step, in tables too."""
-        self._lazydp_tables.accumulation_allowed = False
+        self._lazydp_captures.accumulation_allowed = False
         super().forbid_grad_accumulation()  # type: ignore[misc]
 
     def allow_grad_accumulation(self) -> None:
         """Let several backward passes make up a step."""
-        self._lazydp_tables.accumulation_allowed = True
+        self._lazydp_captures.accumulation_allowed = True
         super().allow_grad_accumulation()  # type: ignore[misc]
 
     def squared_norms(self, batches: list[Any]) -> Tensor:
         """Ghost clipping: squared norms of the last backward pass, tables included."""
         dense = [p._norm_sample for p in self.trainable_parameters]  # type: ignore[attr-defined]
         examples = len(dense[0]) if dense else None
-        squared = self._lazydp_tables.squared_norms(batches, examples)
+        squared = squared_norms(batches, examples)
         device = dense[0].device if dense else squared.device
         total: Tensor = sum((n.square().to(device) for n in dense), squared.to(device))
         self.per_sample_gradient_norms = total.sqrt()
@@ -99,8 +109,25 @@ def wrap(
         arguments.pop("max_grad_norm", None)
     if grad_sample_mode == "functorch":
         arguments["force_functorch"] = True
-    private = type(f"Private{kind.__name__}", (PrivateModel, kind), {"_lazydp_tables": tables})
-    return private(module, **arguments)
+    linears = [
+        FactoredLinear(name, linear, tables.captures)
+        for name, linear in find_linears(module, grad_sample_mode).items()
+    ]
+    known = {
+        "_lazydp_tables": tables,
+        "_lazydp_captures": tables.captures,
+        "_lazydp_linears": linears,
+    }
+    try:
+        made = type(f"Private{kind.__name__}", (PrivateModel, kind), known)(module, **arguments)
+    except BaseException:
+        for linear in linears:
+            linear.undo()
+        raise
+    if "ghost" in grad_sample_mode:
+        factored = {id(p) for linear in linears for p in linear.parameters}
+        made.trainable_parameters = [p for p in made.trainable_parameters if id(p) not in factored]
+    return made
 
 
 def release(model: Any) -> nn.Module:
@@ -108,6 +135,8 @@ def release(model: Any) -> nn.Module:
     tables: Tables = model._lazydp_tables
     tables.settle_all()
     tables.undo()
+    for linear in model._lazydp_linears:
+        linear.undo()
     model.cleanup()
     plain: nn.Module = model._module
     inner = getattr(plain, "module", None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import torch
@@ -12,8 +13,12 @@ from opacus.optimizers import (
     DPOptimizer,
     DPOptimizerFastGradientClipping,
 )
+from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processed
 from torch import Tensor
 
+from lazydp._native import PrivacyError, UserError
+from lazydp.captures import Batch, Captures, add_clipped, squared_norms
+from lazydp.linear import FactoredLinear
 from lazydp.secure import DenseNoise
 from lazydp.tables import Tables
 
@@ -30,8 +35,11 @@ def clip_factors(squared_norms: Tensor, bound: float) -> Tensor:
 class TableOptimizer(DPOptimizer):  # type: ignore[misc]
     """Mixed into Opacus' optimizer of the mode that was asked for."""
 
-    tables: Tables | None
-    dense_noise: DenseNoise | None
+    tables: Tables | None = None
+    captures: Captures | None = None
+    linears: Sequence[FactoredLinear] = ()
+    dense_noise: DenseNoise | None = None
+    _passes = 0  # backward passes of this step
 
     def pre_step(self, closure: Any = None) -> bool:
         """Clip; then, unless the step is a virtual one, add noise, account, and move the tables."""
@@ -71,60 +79,63 @@ class TableOptimizer(DPOptimizer):  # type: ignore[misc]
     @property
     def accumulated_iterations(self) -> int:
         """How many batches make up this step."""
-        if isinstance(self, DPOptimizerFastGradientClipping):
-            return 1
-        if self.params:
-            return int(super().accumulated_iterations)
-        return max(1, self._table_batches)
+        if isinstance(self, DPOptimizerFastGradientClipping) or not self._materialised:
+            return max(1, self._passes)
+        sample = self._materialised[0].grad_sample
+        return len(sample) if isinstance(sample, list) else 1
 
-    _table_batches = 0
+    @property
+    def _materialised(self) -> list[Any]:
+        """Parameters whose per-example gradients Opacus forms."""
+        factored = {id(p) for layer in self.linears for p in layer.parameters}
+        return [p for p in self.params if id(p) not in factored]
 
     def clip_and_accumulate(self) -> None:
-        """Clip every example's gradient over dense layers and tables together."""
-        if isinstance(self, DPOptimizerFastGradientClipping):
-            return  # the loss has done it
-        samples = self.grad_samples
-        for p in self.params:
-            self._require_fresh(p.grad_sample)
-        batches = self.tables.take_batches() if self.tables is not None else []
-        self._table_batches = len(batches)
+        """Clip every example's gradient over tables and all dense layers together."""
+        batches = self.captures.take() if self.captures is not None else []
+        self._passes = len(batches)
+        parameters = self._materialised
+        for p in parameters:
+            _check_processed_flag(p.grad_sample)
+        samples = [self._get_flat_grad_sample(p) for p in parameters]
         squared = self._squared_norms(samples, batches)
         factors = clip_factors(squared, self.max_grad_norm)
         if isinstance(self, AdaClipDPOptimizer):
             self.sample_size += len(factors)
             self.unclipped_num += (factors >= 1).sum()
-        for p, sample in zip(self.params, samples, strict=True):
+        for p, sample in zip(parameters, samples, strict=True):
             each = factors.to(sample.device, p.dtype)
             sample = sample.to(p.dtype)
-            if not bool(torch.isfinite(squared).all()):  # by selection: 0 x NaN would be NaN
+            if bool((each == 0).any()):  # by selection: 0 x NaN would be NaN
                 kept = (each > 0).view(-1, *[1] * (sample.dim() - 1))
                 sample = torch.where(kept, sample, 0.0)
             gradient = torch.einsum("i,i...", each, sample)
             p.summed_grad = gradient if p.summed_grad is None else p.summed_grad + gradient
-            self._mark_used(p.grad_sample)
-        if self.tables is not None:
-            self.tables.accumulate(batches, factors)
+            _mark_as_processed(p.grad_sample)
+        add_clipped(batches, factors)
+        self._fill_missing()
 
-    def _squared_norms(self, samples: list[Tensor], batches: list[Any]) -> Tensor:
+    def accumulate(self) -> None:
+        """Ghost clipping: the loss has clipped; add what its second pass left, if it had one."""
+        if self._materialised:
+            super().accumulate()
+        self._passes = 1
+        self._fill_missing()
+
+    def _fill_missing(self) -> None:
+        """A linear layer that nothing went through has a gradient of 0, and noise all the same."""
+        for layer in self.linears:
+            for p in layer.parameters:
+                if p.requires_grad and getattr(p, "summed_grad", None) is None:
+                    p.summed_grad = torch.zeros_like(p)
+
+    def _squared_norms(self, samples: list[Tensor], batches: list[Batch]) -> Tensor:
         dense = [g.square().flatten(1).sum(1).float() for g in samples]
-        examples = len(dense[0]) if dense else None
-        if self.tables is None:
+        if self.captures is None:
             return sum(dense[1:], dense[0])
         device = dense[0].device if dense else torch.device("cpu")
-        squared = self.tables.squared_norms(batches, examples).to(device)
+        squared = squared_norms(batches, len(dense[0]) if dense else None).to(device)
         return sum((g.to(device) for g in dense), squared)
-
-    @staticmethod
-    def _require_fresh(obj: Any) -> None:
-        from opacus.optimizers.optimizer import _check_processed_flag
-
-        _check_processed_flag(obj)
-
-    @staticmethod
-    def _mark_used(obj: Any) -> None:
-        from opacus.optimizers.optimizer import _mark_as_processed
-
-        _mark_as_processed(obj)
 
     def add_noise(self) -> None:
         """Noise for the dense layers; under secure_mode from the engine's own generator."""
@@ -135,18 +146,20 @@ class TableOptimizer(DPOptimizer):  # type: ignore[misc]
         std = self._noise_std() if first else 0.0
         self.dense_noise.open_step()
         for p in self.params:
-            self._require_fresh(p.summed_grad)
+            _check_processed_flag(p.summed_grad)
             noise = self.dense_noise.like(p.summed_grad, std)
             p.grad = (p.summed_grad + noise).view_as(p)
-            self._mark_used(p.summed_grad)
+            _mark_as_processed(p.summed_grad)
         if isinstance(self, AdaClipDPOptimizer):
             count = torch.as_tensor(self.unclipped_num, dtype=torch.float32)
             self.unclipped_num = count + self.dense_noise.like(count, self.unclipped_num_std)
 
     def zero_grad(self, set_to_none: bool = False) -> None:
         """As Opacus does, tables included."""
-        if self.tables is not None:
-            self.tables.discard(pending=not self._is_last_step_skipped)
+        if self.captures is not None:
+            self.captures.discard()
+        if self.tables is not None and not self._is_last_step_skipped:
+            self.tables.discard_pending()
         super().zero_grad(set_to_none)
 
     def state_dict(self) -> Any:
@@ -165,8 +178,6 @@ class TableOptimizer(DPOptimizer):  # type: ignore[misc]
 
     def __getstate__(self) -> Any:
         """Pickling would copy what the tables owe."""
-        from lazydp._native import PrivacyError
-
         raise PrivacyError("a private optimizer can't be pickled; save optimizer.state_dict()")
 
 
@@ -179,8 +190,6 @@ def optimizer_class(base: type[DPOptimizer]) -> type[DPOptimizer]:
         DistributedDPOptimizer,
         DistributedDPOptimizerFastGradientClipping,
     ):
-        from lazydp._native import UserError
-
         raise UserError(
             f"clipping by {base.__name__} has no form for tables; use clipping='flat' or 'adaptive'"
         )

@@ -10,11 +10,11 @@ from torch import Tensor
 
 from lazydp import _native, embedding
 from lazydp._native import PrivacyError, UserError
+from lazydp.captures import Captures
 from lazydp.discovery import FoundTable
-from lazydp.lookup import Lookup
+from lazydp.exchange import Exchange
 from lazydp.rule import rule_of
 
-Batch = list[Lookup]  # all look-ups of one backward pass
 Part = tuple[_native.Bags, Tensor]
 
 
@@ -55,11 +55,19 @@ class PrivateTable:
         self._require_memory()
         self.group.forget_debts(self.index)
 
-    def capture(self, lookup: Lookup, gradient: Tensor) -> None:
-        """Keep the gradient of a look-up; called by autograd."""
-        if self.owner.capturing:
-            lookup.receive(gradient)
-            self.owner.note_capture(lookup)
+    def add_squared_norms(self, calls: list[Any], squared: Tensor) -> None:
+        """Rows that several calls name count once, with the sum of what they receive."""
+        lookups = [(call.bags, call.gradient, call.bags_per_example) for call in calls]
+        _native.squared_norms(lookups, squared)
+
+    def add_clipped(self, call: Any, factors: Tensor) -> None:
+        """Keep the clipped gradient of a look-up for the next step."""
+        gradient = call.gradient
+        if call.examples:
+            each = factors.detach().to("cpu", torch.float32)
+            each = each.repeat_interleave(call.bags_per_example)[:, None]
+            gradient = torch.where(each > 0, gradient * each, 0.0)
+        self.pending.append((call.bags, gradient.contiguous()))
 
     def _require_memory(self) -> None:
         if self.owner.released:
@@ -81,23 +89,17 @@ class Tables:
         *,
         seed: _native.Seed,
         policy: str,
-        loss_reduction: str,
-        batch_first: bool,
-        exchange: Any,
+        captures: Captures,
+        exchange: Exchange,
     ) -> None:
         """Bind the tables and turn their modules into private ones."""
-        self.loss_reduction = loss_reduction
-        self.batch_dim = 0 if batch_first else 1
+        self.captures = captures
         self.policy = policy
-        self.capturing = True
         self.released = False
-        self.accumulation_allowed = True
         self.exchange = exchange
         self.after_step: list[Callable[[], None]] = []
         self.on_lookup: Callable[[PrivateTable, Tensor], None] | None = None
         self.noise = _native.NoiseSource(seed)
-        self.batches: list[Batch] = []  # finished backward passes
-        self._current: Batch = []
         self._first_step: set[int] = {table.param_group for table in found}
         self._momentum = {i: bool(g.get("momentum", 0.0)) for i, g in enumerate(param_groups)}
         self.groups: dict[int, _native.TableGroup] = {}
@@ -129,84 +131,10 @@ class Tables:
         for table in self.all:
             table.settle_all()
 
-    # Backward passes and their examples.
-
-    def note_capture(self, lookup: Lookup) -> None:
-        """Remember a look-up; the first of a backward pass also waits for the pass's end."""
-        if not self._current:
-            torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)  # type: ignore[attr-defined]
-        self._current.append(lookup)
-
-    def _end_of_backward(self) -> None:
-        self.batches.append(self._current)
-        self._current = []
-        if len(self.batches) > 1 and not self.accumulation_allowed:
-            raise ValueError(
-                "Poisson sampling is not compatible with grad accumulation. You need to call "
-                "optimizer.step() after every forward/backward pass or consider using "
-                "BatchMemoryManager"
-            )
-
-    def take_batches(self) -> list[Batch]:
-        """The backward passes since the last call."""
-        batches, self.batches = self.batches, []
-        return batches
-
-    def squared_norms(self, batches: list[Batch], examples: int | None) -> Tensor:
-        """Per example, the squared norm of its gradient of all tables."""
-        parts = [self._squared_norms(batch) for batch in batches]
-        squared = torch.cat(parts) if parts else torch.zeros(examples or 0)
-        if examples is not None and len(squared) != examples:
-            raise UserError(
-                f"tables were asked for {len(squared)} examples, dense layers for {examples}; the "
-                "first dimension of every layer's input must be that of the batch"
-            )
-        return squared
-
-    def _squared_norms(self, batch: Batch) -> Tensor:
-        sizes = {lookup.examples for lookup in batch}
-        if len(sizes) > 1:
-            names = ", ".join(f"'{k.table.name}' {k.examples}" for k in batch)
-            raise UserError(
-                f"tables were asked for different numbers of examples ({names}); the first "
-                "dimension of every table's input must be that of the batch"
-            )
-        squared = torch.zeros(sizes.pop())
-        for table in {lookup.table for lookup in batch}:
-            calls = [
-                (lookup.bags, lookup.gradient, lookup.bags_per_example)
-                for lookup in batch
-                if lookup.table is table and lookup.examples
-            ]
-            if calls:
-                _native.squared_norms(calls, squared)
-        return squared
-
-    def accumulate(self, batches: list[Batch], factors: Tensor) -> None:
-        """Add the clipped gradients to what the next step applies. A factor of 0 leaves out."""
-        factors = factors.detach().to("cpu", torch.float32)
-        start = 0
-        for batch in batches:
-            if not batch:
-                continue
-            here = factors[start : start + batch[0].examples]
-            start += batch[0].examples
-            for lookup in batch:
-                gradient = lookup.gradient
-                assert gradient is not None
-                if lookup.examples:
-                    each = here.repeat_interleave(lookup.bags_per_example)[:, None]
-                    gradient = torch.where(each > 0, gradient * each, 0.0)
-                lookup.table.pending.append((lookup.bags, gradient.contiguous()))
-
-    def discard(self, *, pending: bool) -> None:
-        """Forget backward passes that no step has taken; with `pending`, clipped sums too."""
-        self.batches = []
-        if pending:
-            for table in self.all:
-                table.pending = []
-
-    # Steps.
+    def discard_pending(self) -> None:
+        """Forget clipped sums that no step has taken."""
+        for table in self.all:
+            table.pending = []
 
     def step(self, param_groups: list[dict[str, Any]], divisor: float, noise_std: float) -> None:
         """Take a step: gradients now, noise when the policy says."""

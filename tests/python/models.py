@@ -94,7 +94,31 @@ class Factors(nn.Module):
         return (self.users(ids[:, 0]) * self.items(ids[:, 1])).sum(1)
 
 
+class Layered(Scorer):
+    """A linear layer over positions, one used twice, and a layer that is left to Opacus."""
+
+    def __init__(self, norm):
+        super().__init__(DIM)
+        self.table = nn.Embedding(ROWS, DIM)
+        self.each = nn.Linear(DIM, DIM)
+        self.again = nn.Linear(DIM, DIM, bias=False)
+        self.norm = nn.LayerNorm(DIM) if norm else nn.Identity()
+
+    def look_up(self, ids):
+        x = self.each(self.table(ids)).sin().sum(1)
+        return self.norm(self.again(self.again(x).cos()))
+
+
+def nn_norm(model):
+    """With a layer that is left to Opacus, so that ghost clipping takes its two passes."""
+    model.out = nn.Sequential(nn.LayerNorm(3 + DIM), *model.out)
+    return model
+
+
 MODELS = {
+    "layered": lambda: Layered(norm=False),
+    "shared_norm": lambda: nn_norm(Shared()),
+    "layered_norm": lambda: Layered(norm=True),
     "bag_sum": lambda: Bag(mode="sum"),
     "bag_mean": lambda: Bag(mode="mean"),
     "bag_sparse": lambda: Bag(mode="sum", sparse=True),

@@ -175,7 +175,7 @@ def test_adam_moves_dense_layers_and_sgd_tables():
     assert_same(private, theirs)
 
 
-@pytest.mark.parametrize("name", ["bag_mean", "twice", "factors"])
+@pytest.mark.parametrize("name", ["bag_mean", "twice", "factors", "layered", "shared_norm"])
 def test_ghost_clipping_is_the_same(name):
     ours, theirs = build(name), build(name)
     criterion = torch.nn.MSELoss()
