@@ -49,8 +49,8 @@ class Replicas:
 
     Aggregated noise depends on when a row is settled, so ranks must settle the same rows at the
     same steps. Reads stay local (any rank may evaluate or save on its own) but are remembered;
-    before the next step opens, all ranks settle the union. Noise is drawn from the same cells everywhere
-    and added once to each replica of the sum of all ranks' gradients.
+    before the next step opens, all ranks settle the union. Noise is drawn from the same cells
+    everywhere and added once to each replica of the sum of all ranks' gradients.
     """
 
     def __init__(self) -> None:

@@ -1,0 +1,73 @@
+"""What test_distributed.py starts on every rank: train, and save what this rank ends with."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as DPDDP
+from torch.utils.data import DataLoader
+from torch.utils.data.distributed import DistributedSampler
+
+from lazydp import PrivacyEngine
+from models import build, data, squared_loss
+
+
+def train(model, *, noise, batch, sampler=None, mode="hooks", extra_reads=False):
+    """A few steps; with extra_reads, rank 0 alone also evaluates, and saves, in between."""
+    loader = DataLoader(data(), batch_size=batch, sampler=sampler)
+    made = PrivacyEngine(accountant="rdp").make_private(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.5),
+        data_loader=loader,
+        noise_multiplier=0.7,
+        max_grad_norm=1.3,
+        poisson_sampling=False,
+        noise=noise,
+        noise_generator=torch.Generator().manual_seed(5),
+        grad_sample_mode=mode,
+        criterion=torch.nn.MSELoss(),
+    )
+    private, optimizer, batches = made[0], made[1], made[-1]
+    criterion = made[2] if mode == "ghost" else None
+    for _ in range(2):
+        for number, one in enumerate(batches):
+            if extra_reads and dist.get_rank() == 0:
+                private.eval()
+                with torch.no_grad():
+                    private(*data(seed=number)[:][:2])
+                private.train()
+                if number == 1:
+                    private.state_dict()
+            optimizer.zero_grad()
+            if criterion is None:
+                squared_loss(private, one).backward()
+            else:
+                criterion(private(*one[:2]), one[2]).backward()
+            optimizer.step()
+    return {k.split("module.")[-1]: v.clone() for k, v in private.state_dict().items()}
+
+
+CASES = {
+    "lazy": {"noise": "lazy"},
+    "each_step": {"noise": "lazy_each_step"},
+    "every_row": {"noise": "every_row"},
+    "ghost": {"noise": "lazy", "mode": "ghost"},
+}
+
+
+def main():
+    dist.init_process_group("gloo")
+    results = {}
+    for name, options in CASES.items():
+        sampler = DistributedSampler(data(), shuffle=False)
+        results[name] = train(DPDDP(build("shared")), batch=2, sampler=sampler, **options)
+    sampler = DistributedSampler(data(), shuffle=False)
+    results["extra_reads"] = train(
+        DPDDP(build("shared")), noise="lazy", batch=2, sampler=sampler, extra_reads=True
+    )
+    torch.save(results, f"{sys.argv[1]}/{dist.get_rank()}.pt")
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main()

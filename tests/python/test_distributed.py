@@ -1,0 +1,35 @@
+"""Two ranks end where one does, and their replicas stay equal whoever reads what."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+from ddp_worker import CASES, train
+from models import build
+
+
+@pytest.fixture(scope="module")
+def ranks(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("ranks")
+    worker = Path(__file__).with_name("ddp_worker.py")
+    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    environment = os.environ | {"OMP_NUM_THREADS": "1"}
+    subprocess.run([*run, str(worker), str(folder)], check=True, env=environment, timeout=300)
+    return [torch.load(folder / f"{rank}.pt") for rank in range(2)]
+
+
+@pytest.mark.parametrize("name", [*CASES, "extra_reads"])
+def test_replicas_are_equal(ranks, name):
+    for key, value in ranks[0][name].items():
+        assert torch.equal(value, ranks[1][name][key]), key
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_two_ranks_end_where_one_does(ranks, name):
+    alone = train(build("shared"), batch=4, **CASES[name])
+    for key, value in alone.items():
+        torch.testing.assert_close(ranks[0][name][key], value, rtol=2e-5, atol=2e-5)
