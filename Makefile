@@ -35,6 +35,9 @@ test-planted: ## plant errors in a copy of src/ one at a time; each must turn it
 	@scripts/install.sh test
 	@tests/planted/run.sh $(SLIP)
 
+bench-plugin: python ## time the plug-in beside plain PyTorch, interleaved (needs 16 GB of memory)
+	@scripts/bench_plugin.sh
+
 asan: ## run the tests under the address and undefined-behaviour sanitizers
 	@scripts/install.sh test
 	@scripts/build.sh asan

@@ -1,6 +1,6 @@
 """LazyDP's plug-in beside plain PyTorch: steps interleaved, results as ratios.
 
-    build/venv/bin/python benchmarks/plugin.py --shape mlperf --gigabytes 4
+build/venv/bin/python benchmarks/plugin.py --shape mlperf --gigabytes 4
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import time
 import warnings
 from dataclasses import dataclass, field
+from typing import Any
 
 import torch
 from torch import nn
@@ -36,11 +37,15 @@ class Shape:
 SHAPES = {
     "mlperf": Shape(MLPERF_ROWS, 128, [13, 512, 256, 128], [1024, 1024, 512, 256, 1], 1),
     "rmc1": Shape([75_000_000] * 10, 32, [13, 256, 128, 32], [256, 64, 1], 80),
+    "opacus": Shape([100] * 26, 128, [13, 512, 256, 128], [1024, 1024, 512, 256, 1], 1),
     "tiny": Shape([1000] * 4, 8, [13, 16, 8], [16, 1], 3),
 }
 
 
 def scaled(shape: Shape, gigabytes: float) -> list[int]:
+    """Rows of tables of so many gigabytes; of 0 gigabytes: as the shape says."""
+    if gigabytes == 0:
+        return shape.rows
     factor = gigabytes * 1e9 / (sum(shape.rows) * shape.dim * 4)
     return [math.ceil(rows * factor) for rows in shape.rows]
 
@@ -60,15 +65,18 @@ class Dlrm(nn.Module):
         self.tables = nn.ModuleList()
         for n in rows:
             weight = torch.empty(n, shape.dim).uniform_(-math.sqrt(1 / n), math.sqrt(1 / n))
-            self.tables.append(nn.EmbeddingBag(n, shape.dim, mode="sum", sparse=sparse, _weight=weight))
+            table = nn.EmbeddingBag(n, shape.dim, mode="sum", sparse=sparse, _weight=weight)
+            self.tables.append(table)
         n = len(rows) + 1
         self.bottom = mlp(shape.bottom, last=True)
         self.top = mlp([n * (n - 1) // 2 + shape.dim, *shape.top], last=False)
         self.pairs = tuple(torch.tril_indices(n, n, -1))
 
-    def forward(self, dense: torch.Tensor, ids: torch.Tensor) -> torch.Tensor:
+    def forward(self, dense: torch.Tensor, ids: Any) -> torch.Tensor:
+        """ids[k] is a [batch, pooling] tensor, or ids and offsets."""
         x = self.bottom(dense)
-        vectors = torch.stack([x, *(t(ids[k]) for k, t in enumerate(self.tables))], 1)
+        asked = [i if isinstance(i, tuple) else (i,) for i in ids]
+        vectors = torch.stack([x, *(t(*i) for t, i in zip(self.tables, asked, strict=True))], 1)
         products = torch.bmm(vectors, vectors.transpose(1, 2))
         return self.top(torch.cat([x, products[:, self.pairs[0], self.pairs[1]]], 1)).squeeze(1)
 
@@ -111,7 +119,7 @@ class Sgd:
         self.model = Dlrm(shape, rows, sparse=True)
         self.optimizer = torch.optim.SGD(self.model.parameters(), lr=LR)
 
-    def step(self, batch: tuple[torch.Tensor, ...]) -> None:
+    def step(self, batch: Any) -> None:
         dense, ids, labels = batch
         self.optimizer.zero_grad()
         functional.binary_cross_entropy_with_logits(self.model(dense, ids), labels).backward()
@@ -128,7 +136,7 @@ class EagerNoise(Sgd):
         self.batch = batch
         self.scratch = torch.empty(max(rows) * shape.dim)
 
-    def step(self, batch: tuple[torch.Tensor, ...]) -> None:
+    def step(self, batch: Any) -> None:
         super().step(batch)
         with torch.no_grad():
             for p in self.model.parameters():
@@ -140,14 +148,17 @@ class LazyDp:
     name = "lazydp"
     mode = "hooks"
 
-    def __init__(self, shape: Shape, rows: list[int], batch: int) -> None:
+    def engine(self) -> Any:
         from lazydp import PrivacyEngine
 
+        return PrivacyEngine(accountant="rdp")
+
+    def __init__(self, shape: Shape, rows: list[int], batch: int) -> None:
         model = Dlrm(shape, rows, sparse=False)
         loader = torch.utils.data.DataLoader(Fixed(batch * 100), batch_size=batch)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            made = PrivacyEngine(accountant="rdp").make_private(
+            made = self.engine().make_private(
                 module=model,
                 optimizer=torch.optim.SGD(model.parameters(), lr=LR),
                 data_loader=loader,
@@ -160,7 +171,7 @@ class LazyDp:
         self.model, self.optimizer = made[:2]
         self.criterion = made[2] if self.mode == "ghost" else nn.BCEWithLogitsLoss()
 
-    def step(self, batch: tuple[torch.Tensor, ...]) -> None:
+    def step(self, batch: Any) -> None:
         dense, ids, labels = batch
         self.optimizer.zero_grad()
         self.criterion(self.model(dense, ids), labels).backward()
@@ -172,7 +183,29 @@ class LazyDpGhost(LazyDp):
     mode = "ghost"
 
 
-KINDS = {"sgd": Sgd, "lazydp": LazyDp, "lazydp-ghost": LazyDpGhost, "eager": EagerNoise}
+class Opacus(LazyDp):
+    """As its users have it: EmbeddingBag needs offsets there."""
+
+    name = "opacus (hooks)"
+
+    def engine(self) -> Any:
+        from opacus import PrivacyEngine
+
+        return PrivacyEngine(accountant="rdp")
+
+    def step(self, batch: Any) -> None:
+        dense, ids, labels = batch
+        offsets = torch.arange(ids.shape[1]) * ids.shape[2]
+        super().step((dense, [(ids[k].reshape(-1), offsets) for k in range(len(ids))], labels))
+
+
+KINDS: dict[str, Any] = {
+    "sgd": Sgd,
+    "lazydp": LazyDp,
+    "lazydp-ghost": LazyDpGhost,
+    "eager": EagerNoise,
+    "opacus": Opacus,
+}
 
 
 @dataclass
@@ -185,7 +218,9 @@ class Times:
         return statistics.median(self.milliseconds)
 
 
-def measure(kinds: list[str], shape: Shape, rows: list[int], batch: int, rounds: int) -> list[Times]:
+def measure(
+    kinds: list[str], shape: Shape, rows: list[int], batch: int, rounds: int
+) -> list[Times]:
     """One step of each in turn, `rounds` times, after one that is not counted."""
     batches = Batches(shape, rows, batch)
     trainers = [KINDS[kind](shape, rows, batch) for kind in kinds]
@@ -226,7 +261,8 @@ def main() -> None:
             file=sys.stderr,
         )
     if options.json:
-        text = json.dumps({"shape": options.shape, "gigabytes": options.gigabytes, "results": results})
+        what = {"shape": options.shape, "gigabytes": options.gigabytes}
+        text = json.dumps(what | {"results": results})
         if options.json == "-":
             print(text)
         else:

@@ -10,12 +10,16 @@ scripts/format.sh --check
 
 # clang-tidy reads the compiler's flags from the dev build, which need only be configured.
 configure_preset dev
+# The extension is built elsewhere, and linted where it has been.
 tidy() {
-  xargs -0 -P "$cores" -n 1 "$clang_tidy" --quiet -p build/dev 2> >(grep -v 'warnings generated' >&2)
+  xargs -0 -P "$cores" -n 1 "$clang_tidy" --quiet -p "${1:-build/dev}" 2> >(grep -v 'warnings generated' >&2)
 }
 if (($# > 0)); then
   printf '%s\0' "$@" | tidy
 else
-  find src tests -name '*.cc' -print0 | sort -z | tidy
+  find src tests -name '*.cc' -not -path 'src/lazydp/python/*' -print0 | sort -z | tidy
+  if [[ -e build/wheel/compile_commands.json ]]; then
+    find src/lazydp/python -name '*.cc' -print0 | sort -z | tidy build/wheel
+  fi
 fi
 echo "lint: clean"

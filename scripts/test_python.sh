@@ -12,7 +12,7 @@ if ((status == 69)); then
 fi
 if ((status != 0)); then exit "$status"; fi
 export OMP_WAIT_POLICY=passive
-build/venv/bin/ruff check --no-cache --quiet python tests/python
-build/venv/bin/ruff format --no-cache --quiet --check python tests/python
+build/venv/bin/ruff check --no-cache --quiet python tests/python examples benchmarks
+build/venv/bin/ruff format --no-cache --quiet --check python tests/python examples benchmarks
 build/venv/bin/mypy --cache-dir build/mypy
 build/venv/bin/python -m pytest "$@"

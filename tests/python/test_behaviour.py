@@ -224,6 +224,18 @@ def test_state_goes_out_settled_and_comes_back():
     assert_same(a, b)  # momenta came along
 
 
+def test_loaded_weights_owe_nothing():
+    model, optimizer, batches = private(build("shared"))
+    saved = {k: v.clone() for k, v in model.state_dict().items()}
+    for batch in batches:
+        step(model, optimizer, batch)
+    model.load_state_dict(saved)
+    for key, value in model.state_dict().items():
+        assert torch.equal(value, saved[key]), key
+    with pytest.raises(UserError, match="assign"):
+        model.load_state_dict(saved, assign=True)
+
+
 def test_deepcopy_is_plain_and_settled():
     model, optimizer, batches = private(build("shared"))
     for batch in batches:

@@ -71,8 +71,11 @@ def against_brute_force(name, make_optimizer, *, noise="lazy_each_step", schedul
 OPACUS_CAN = ["single", "sequence", "deep", "twice"]  # its EmbeddingBag drops repeated ids
 
 
-@pytest.mark.parametrize("mode", ["hooks", "functorch"])
-@pytest.mark.parametrize("name", OPACUS_CAN)
+EXPANDED = [("sequence", "ew"), ("deep", "ew")]  # its expanded weights want 2-D input
+BOTH = [(name, mode) for name in OPACUS_CAN for mode in ("hooks", "functorch")]
+
+
+@pytest.mark.parametrize(("name", "mode"), BOTH + EXPANDED)
 def test_without_noise_equals_opacus(name, mode):
     ours, theirs = build(name), build(name)
     a, a_optimizer, batches = make_private(ours, sgd(ours), grad_sample_mode=mode)

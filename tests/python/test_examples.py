@@ -1,0 +1,58 @@
+"""The examples and the README's snippet run, and learn."""
+
+import re
+import runpy
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+from models import build, loader
+
+ROOT = Path(__file__).parents[2]
+
+
+def run(name, *arguments):
+    return runpy.run_path(str(ROOT / "examples" / f"{name}.py"))["main"](list(arguments))
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    torch.manual_seed(0)
+
+
+def test_dlrm_on_criteo_format():
+    auc = run("dlrm_criteo", "--made-up-examples=6000", "--rows=1000", "--epochs=4", "--batch=512")
+    assert auc > 0.7
+    assert Path("dlrm.pt").exists()
+
+
+def test_two_tower():
+    assert run("two_tower", "--examples=10000", "--items=200", "--epochs=3") > 0.3
+
+
+def test_matrix_factorisation():
+    assert run("matrix_factorisation", "--made-up-examples=10000", "--epochs=6") < 0.8
+
+
+PAGES = ["README.md", "docs/migrating-from-opacus.md", "docs/tutorial-pytorch.md"]
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_snippets_run(page):
+    """Blocks of a page run one after the other, as its reader would type them."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
+    assert blocks
+    model = build("bag_sum")
+    names = {
+        "torch": torch,
+        "nn": nn,
+        "model": model,
+        "optimizer": torch.optim.SGD(model.parameters(), lr=0.1),
+        "loader": loader(),
+        "criterion": nn.MSELoss(),
+    }
+    for block in blocks:
+        exec(compile(block, page, "exec"), names)
