@@ -70,10 +70,12 @@ TEST(TableNorms, AreThoseOfGradientsFormedInFull) {
       const std::vector<std::vector<std::size_t>> shapes = {{1}, {3}, {1, 1}, {2, 1, 4}};
       for (const auto& shape : shapes) {
         std::vector<Call> calls;
+        calls.reserve(shape.size());
         for (const std::size_t per : shape) {
           calls.push_back(random_call(kExamples, per, mode, weighted, rng));
         }
         std::vector<TableCall> views;
+        views.reserve(shape.size());
         for (const Call& call : calls) views.push_back(call.view());
         std::vector<float> squared(kExamples, 1.0f);
         add_squared_table_norms(views, squared);
