@@ -22,7 +22,7 @@ from lazydp.discovery import find_tables
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
 from lazydp.optimizer import optimizer_class
-from lazydp.secure import DenseNoise, secure_loader
+from lazydp.secure import DRAWS, DenseNoise, secure_loader
 from lazydp.tables import Tables
 
 POLICIES = ("lazy", "lazy_each_step", "every_row", "touched_rows")
@@ -86,6 +86,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             found,
             getattr(optimizer, "original_optimizer", optimizer).param_groups,
             seed=_new_seed(generator, distributed),
+            draws=DRAWS if self.secure_mode else 1,
             policy=noise,
             captures=Captures(
                 loss_reduction=arguments.get("loss_reduction", "mean"),

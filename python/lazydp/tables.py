@@ -88,6 +88,7 @@ class Tables:
         param_groups: list[dict[str, Any]],
         *,
         seed: _native.Seed,
+        draws: int,
         policy: str,
         captures: Captures,
         exchange: Exchange,
@@ -99,7 +100,7 @@ class Tables:
         self.exchange = exchange
         self.after_step: list[Callable[[], None]] = []
         self.on_lookup: Callable[[PrivateTable, Tensor], None] | None = None
-        self.noise = _native.NoiseSource(seed)
+        self.noise = _native.NoiseSource(seed, draws)
         self._first_step: set[int] = {table.param_group for table in found}
         self._momentum = {i: bool(g.get("momentum", 0.0)) for i, g in enumerate(param_groups)}
         self.groups: dict[int, _native.TableGroup] = {}

@@ -26,7 +26,7 @@ Ledger ledger_of(const Events& events) {
 }  // namespace
 
 void bind_privacy(nb::module_& module) {
-  using namespace nb::literals;
+  using nb::literals::operator""_a;
   const nb::call_guard<nb::gil_scoped_release> unlocked;
   module.def(
       "epsilon",

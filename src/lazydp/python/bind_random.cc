@@ -29,7 +29,7 @@ Seed seed_from(const nb::bytes& bytes) {
 }
 
 // out[i] = normal i of the dense noise of step t, counted from weight first_row * 1024.
-void dense_normals(const NoiseSource& noise, Floats out, Step t, std::uint64_t first_row) {
+void dense_normals(const NoiseSource& noise, const Floats& out, Step t, std::uint64_t first_row) {
   const NoiseCells cells = noise.dense(t);
   constexpr std::size_t kRow = NoiseSource::kDenseRow;
   const std::span<float> values = span_of(out);
@@ -41,7 +41,7 @@ void dense_normals(const NoiseSource& noise, Floats out, Step t, std::uint64_t f
 }
 
 // out.row(r) = normals of row r of a table at step t, as lazy_each_step and every_row draw them.
-void table_normals(const NoiseSource& noise, FloatMatrix out, TableId table, Step t) {
+void table_normals(const NoiseSource& noise, const FloatMatrix& out, TableId table, Step t) {
   std::ranges::fill(span_of(out), 0.0f);  // 0 x what was there may be NaN
   const std::size_t rows = out.shape(0);
   const std::size_t dim = out.shape(1);
@@ -61,7 +61,7 @@ std::vector<ExampleId> draw(const Sampler& sampler, Step t) {
 }  // namespace
 
 void bind_random(nb::module_& module) {
-  using namespace nb::literals;
+  using nb::literals::operator""_a;
   nb::class_<Seed>(module, "Seed", "The secret that all randomness of a run comes from.")
       .def_static("from_os", &Seed::from_os)
       .def_static("from_bytes", &seed_from, "key"_a)

@@ -36,8 +36,8 @@ struct PooledBags {
 };
 
 // Copies ids, so that the caller's tensors may change; this is where rows are checked.
-PooledBags make_bags(Integers ids, std::optional<Integers> offsets, std::optional<Floats> weights,
-                     bool mean, RowId rows) {
+PooledBags make_bags(const Integers& ids, const std::optional<Integers>& offsets,
+                     const std::optional<Floats>& weights, bool mean, RowId rows) {
   PooledBags out{.bags = {}, .mode = mean ? Pooling::mean : Pooling::sum};
   out.bags.ids.assign(ids.data(), ids.data() + ids.size());
   for (const RowId id : out.bags.ids) {
@@ -69,7 +69,7 @@ ConstMatrixView view_of(const FloatMatrix& matrix) {
 
 using Call = std::tuple<const PooledBags*, FloatMatrix, std::size_t>;  // bags an example
 
-void squared_norms(const std::vector<Call>& calls, Floats out) {
+void squared_norms(const std::vector<Call>& calls, const Floats& out) {
   std::vector<TableCall> views;
   for (const auto& [bags, gradients, per_example] : calls) {
     check(gradients.shape(0) == bags->bags.size(), "a gradient for each bag");
@@ -110,8 +110,8 @@ void apply(TableGroup& group, std::size_t table, const std::vector<Part>& parts)
   group.apply(table, {&bags, Pooling::sum, pooled.view()});
 }
 
-std::size_t add_table(TableGroup& group, TableId id, FloatMatrix weights,
-                      std::optional<FloatMatrix> momentum, std::optional<RowId> padding) {
+std::size_t add_table(TableGroup& group, TableId id, const FloatMatrix& weights,
+                      const std::optional<FloatMatrix>& momentum, std::optional<RowId> padding) {
   return group.add({.id = id,
                     .weights = span_of(weights),
                     .momentum = momentum ? span_of(*momentum) : std::span<float>(),
@@ -127,7 +127,7 @@ TableGroup* make_group(const NoiseSource& noise, const std::string& policy, bool
 }  // namespace
 
 void bind_tables(nb::module_& module) {
-  using namespace nb::literals;
+  using nb::literals::operator""_a;
   const nb::call_guard<nb::gil_scoped_release> unlocked;
 
   nb::class_<PooledBags>(module, "Bags", "Rows that a table is asked for, bag by bag.")

@@ -10,8 +10,8 @@ namespace lazydp {
 void bind_errors(nb::module_& module) {
   static nb::exception<UserError> user(module, "UserError", PyExc_ValueError);
   static nb::exception<PrivacyError> privacy(module, "PrivacyError", user);
-  nb::exception<IoError>(module, "IoError", PyExc_OSError);
-  nb::exception<InternalError>(module, "InternalError", PyExc_RuntimeError);
+  static nb::exception<IoError> io(module, "IoError", PyExc_OSError);
+  static nb::exception<InternalError> internal(module, "InternalError", PyExc_RuntimeError);
 }
 
 }  // namespace lazydp
