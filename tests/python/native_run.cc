@@ -1,10 +1,12 @@
 // A run of the native trainer for test_native.py to repeat: native_run ALGORITHM KEY writes its
-// shape, its batches and its weights before and after as JSON.
+// shape, its batches and its weights before and after as JSON. native_run release FOLDER releases a
+// model and writes its scores of a few examples.
 
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "lazydp/train/release.h"
 #include "tests/support/runs.h"
 
 namespace lazydp::oracle {
@@ -47,13 +49,34 @@ nlohmann::json run(const std::string& algorithm, std::uint64_t key) {
   return out;
 }
 
+// Trains, releases into `folder`, and tells what the released model thinks of some examples.
+nlohmann::json release_run(const std::string& folder) {
+  const Settings settings;
+  World world(settings.shape, settings.key, settings.sampling_rate);
+  Trainer trainer(plan_of("lazydp", settings), {}, world.seed, world.model, settings.shape.mode,
+                  world.tables, world.data, *world.sampler);
+  for (Step t = 1; t <= settings.steps; ++t) trainer.step();
+  release(std::move(trainer), {.delta = 1e-5, .shape = settings.shape}).write(folder);
+  const std::vector<ExampleId> some = {0, 3, 7, 20, 39};
+  Batch batch;
+  world.data.read(some, batch);
+  nlohmann::json out = json_of(batch);
+  const std::span<const float> logits = trainer.predict(batch);
+  out["logits"] = std::vector<float>(logits.begin(), logits.end());
+  return out;
+}
+
 }  // namespace
 }  // namespace lazydp::oracle
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::cerr << "usage: native_run ALGORITHM KEY\n";
+    std::cerr << "usage: native_run ALGORITHM KEY | native_run release FOLDER\n";
     return 2;
+  }
+  if (std::string(argv[1]) == "release") {
+    std::cout << lazydp::oracle::release_run(argv[2]) << '\n';
+    return 0;
   }
   std::cout << lazydp::oracle::run(argv[1], std::stoull(argv[2])) << '\n';
   return 0;

@@ -23,6 +23,7 @@ struct Settings {
   const char* rates = "constant";
   const char* noises = "constant";
   const char* clips = "constant";
+  unsigned draws = 1;  // normals that add up to one
   bool ahead = false;
   bool evaluate = false;  // every third step reads some rows that are trained later
   bool settle = true;
@@ -43,6 +44,7 @@ inline Plan plan_of(std::string_view algorithm, const Settings& s) {
   plan.rate_schedule = Schedule::parse(s.rates);
   plan.noise_schedule = Schedule::parse(s.noises);
   plan.clip_schedule = Schedule::parse(s.clips);
+  plan.noise_draws = s.draws;
   return plan;
 }
 

@@ -32,7 +32,7 @@ std::vector<double> dense_dpsgd(const Settings& s) {
                              .mean = s.shape.mode == Pooling::mean,
                              .rows = s.shape.table_rows,
                              .weights = {start.begin(), start.end()}};
-  const NoiseSource noise(world.seed);
+  const NoiseSource noise(world.seed, s.draws);
   const auto rates = Schedule::parse(s.rates);
   const auto sigmas = Schedule::parse(s.noises);
   const auto clips = Schedule::parse(s.clips);
@@ -85,7 +85,7 @@ std::vector<double> dense_dpsgd(const Settings& s) {
 }
 
 std::vector<Settings> awkward_settings() {
-  std::vector<Settings> all(8);
+  std::vector<Settings> all(9);
   all[1].rates = "warmup:4,cosine";
   all[2].weight_decay = 0.2;
   all[2].rates = "warmup:3,linear";
@@ -100,6 +100,8 @@ std::vector<Settings> awkward_settings() {
   all[6].rates = "step:4:0.3";
   all[7].shape = small_shape({100'000, 3});
   all[7].steps = 12;
+  all[8].draws = 4;
+  all[8].weight_decay = 0.1;
   return all;
 }
 
@@ -165,7 +167,7 @@ TEST_P(Awkward, OneAndSeveralThreadsGiveTheSameBits) {
   set_thread_count(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Settings, Awkward, ::testing::Range<std::size_t>(0, 8));
+INSTANTIATE_TEST_SUITE_P(Settings, Awkward, ::testing::Range<std::size_t>(0, 9));
 
 // With the real loss the weights are no Gaussians; a two-sample test compares the two laws. For
 // every parameter the mean and the spread over keys are compared; 5.5 sigma over 600 z scores: a

@@ -47,12 +47,14 @@ Plan BenchOptions::plan(const Recipe& recipe) const {
   plan.steps = rounds + kWarmupRounds;
   plan.table_rate = kTinyRate;
   plan.dense_rate = kTinyRate;
+  plan.noise_draws = noise_draws;
   return plan;
 }
 
 BenchOptions choose_bench(const Given& given) {
   BenchOptions bench;
   bench.contenders = choose_contenders(given);
+  bench.noise_draws = choose_noise_draws(given);
   bench.model = choose_model(given);
   Given timed = given;
   if (!timed.synthetic) timed.synthetic = "uniform";

@@ -19,6 +19,7 @@ struct BenchOptions {
   Performance performance;
   std::uint64_t batch = 0;
   Step rounds = 0;
+  unsigned noise_draws = 1;
   std::optional<std::uint64_t> seed;
 
   // Of one contender. The learning rate is so small that weights stay what they were.

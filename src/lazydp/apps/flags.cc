@@ -75,7 +75,7 @@ constexpr std::array kFlags = {
          "standard deviation of the noise, in clip norms"},
     Flag{"--noise-schedule", &G::noise_schedule, kTrain, "SCHEDULE", kPrivacy,
          "of the noise multiplier, as --lr-schedule; constant"},
-    Flag{"--noise-draws", &G::noise_draws, kTrain, "N", kPrivacy,
+    Flag{"--noise-draws", &G::noise_draws, kRuns, "N", kPrivacy,
          "normals that add up to one, against attacks on floating-point noise: 1, or 4 as Opacus' "
          "secure mode; 1"},
     Flag{

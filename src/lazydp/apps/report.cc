@@ -8,6 +8,7 @@
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/quantile.h"
 #include "lazydp/apps/run_json.h"
+#include "lazydp/train/float_noise.h"
 
 namespace lazydp::apps {
 namespace {
@@ -73,6 +74,16 @@ void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
                   "Never claimed: anything about the numbers on this screen (losses, AUC and times "
                   "are computed from the data and are as secret as the data), about states before "
                   "the end of training, or about timing.");
+  for (const Finished& run : runs) {
+    const double ulps = least_noise_in_ulps(run.options.plan);
+    if (!run.result.claim.holds || ulps >= kFineEnough) continue;
+    print_paragraph(out,
+                    "Careful: the least noise of a step is " + fixed(ulps, 1) +
+                        " times the rounding of the weights it is added to; below " +
+                        fixed(kFineEnough, 0) +
+                        " rounding may show through. Use a larger learning rate at the end, or "
+                        "fewer steps.");
+  }
   for (const Finished& run : runs) {
     const auto examples = static_cast<double>(run.options.task.examples());
     if (!run.result.claim.holds || run.options.delta < 1.0 / examples) continue;

@@ -132,10 +132,7 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
       value_or(given.clip_norm, "clip-norm", positive_or_inf, defaults.clip_norm);
   plan.mechanism.noise_multiplier = value_or(given.noise_multiplier, "noise-multiplier",
                                              zero_or_positive, defaults.noise_multiplier);
-  if (given.noise_draws) {
-    plan.noise_draws = static_cast<unsigned>(
-        whole_number("noise-draws", *given.noise_draws, 1, NoiseSource::kMostDraws));
-  }
+  plan.noise_draws = choose_noise_draws(given);
   plan.table_rate = value_or(given.lr, "lr", positive, defaults.table_rate);
   plan.dense_rate = value_or(given.dense_lr, "dense-lr", positive, defaults.dense_rate);
   plan.weight_decay = value_or(given.weight_decay, "weight-decay", zero_or_positive, 0.0);
@@ -163,6 +160,12 @@ Performance choose_performance(const Given& given) {
   if (given.settle) performance.settle_ahead = choice("settle", *given.settle, kSettle);
   if (given.stages) performance.kernels = choice("stages", *given.stages, kStages);
   return performance;
+}
+
+unsigned choose_noise_draws(const Given& given) {
+  if (!given.noise_draws) return 1;
+  return static_cast<unsigned>(
+      whole_number("noise-draws", *given.noise_draws, 1, NoiseSource::kMostDraws));
 }
 
 void choose_threads(const Given& given) {

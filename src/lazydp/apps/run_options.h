@@ -35,6 +35,8 @@ RunOptions choose_run(const Given& given, const Recipe& recipe);
 
 Performance choose_performance(const Given& given);
 
+unsigned choose_noise_draws(const Given& given);
+
 // Sets the number of threads of this process, if one is given.
 void choose_threads(const Given& given);
 

@@ -1,0 +1,73 @@
+"""Load a model that `lazydp train --out DIR` or `lazydp release DIR` wrote, in plain PyTorch.
+
+    python examples/load_released_model.py runs/first/model
+
+Needs torch and safetensors, not lazydp.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+import torch
+from safetensors.torch import load_file
+from torch import Tensor, nn
+
+
+def layers(widths: list[int], *, relu_at_the_end: bool) -> nn.Sequential:
+    stack: list[nn.Module] = []
+    for width_in, width_out in zip(widths, widths[1:], strict=False):
+        stack += [nn.Linear(width_in, width_out), nn.ReLU()]
+    return nn.Sequential(*(stack if relu_at_the_end else stack[:-1]))
+
+
+class Dlrm(nn.Module):
+    """The model of a card: bottom MLP, dot interaction with the tables' bags, top MLP."""
+
+    def __init__(self, card: dict) -> None:
+        super().__init__()
+        shape = card["model"]
+        dim, rows, mode = shape["dim"], shape["table_rows"], shape["pooling_mode"]
+        pairs = len(rows) * (len(rows) + 1) // 2
+        self.bottom = layers(shape["bottom"], relu_at_the_end=True)
+        self.tables = nn.ModuleList(nn.EmbeddingBag(n, dim, mode=mode) for n in rows)
+        self.top = layers([dim + pairs, *shape["top"]], relu_at_the_end=False)
+
+    def forward(self, dense: Tensor, bags: list[tuple[Tensor, Tensor]]) -> Tensor:
+        """Logits of a batch: for each table all ids, and where each example's begin."""
+        bottom = self.bottom(dense)
+        pooled = [table(*bag) for table, bag in zip(self.tables, bags, strict=True)]
+        features = torch.stack([bottom, *pooled], dim=1)
+        dots = features @ features.transpose(1, 2)
+        below = torch.tril_indices(features.shape[1], features.shape[1], offset=-1)
+        return self.top(torch.cat([bottom, dots[:, below[0], below[1]]], dim=1)).squeeze(1)
+
+
+def load(folder: Path) -> tuple[Dlrm, dict]:
+    card = json.loads((folder / "card.json").read_text())
+    with torch.device("meta"):  # no memory for weights that are about to be replaced
+        model = Dlrm(card)
+    model.load_state_dict(load_file(folder / "model.safetensors"), assign=True)
+    return model.eval(), card
+
+
+def main() -> None:
+    if len(sys.argv) != 2:
+        sys.exit("usage: load_released_model.py FOLDER_OF_THE_MODEL")
+    model, card = load(Path(sys.argv[1]))
+    claim = card["claim"]
+    weights = sum(parameter.numel() for parameter in model.parameters())
+    print(f"{card['model']['name']}: {weights:,} weights")
+    if "epsilon" in claim:
+        print(f"epsilon {claim['epsilon']:.3f} at delta {claim['delta']:g} ({claim['accountant']})")
+    else:
+        print(f"{claim['statement']}: {claim['reason']}")
+    with torch.no_grad():
+        dense = torch.zeros(1, card["model"]["bottom"][0])
+        bag = (torch.zeros(1, dtype=torch.long), torch.zeros(1, dtype=torch.long))
+        score = torch.sigmoid(model(dense, [bag] * len(model.tables)))
+        print(f"score of an example of zeros: {score.item():.4f}")
+
+
+if __name__ == "__main__":
+    main()
