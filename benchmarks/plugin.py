@@ -127,21 +127,37 @@ class Sgd:
 
 
 class EagerNoise(Sgd):
-    """A floor of DP-SGD(F) in PyTorch: the same step and its dense noise, without any clipping."""
+    """A floor of DP-SGD(F) in PyTorch: the step and dense noise as one writes it, no clipping."""
 
     name = "eager noise in PyTorch"
 
     def __init__(self, shape: Shape, rows: list[int], batch: int) -> None:
         super().__init__(shape, rows, batch)
         self.batch = batch
-        self.scratch = torch.empty(max(rows) * shape.dim)
+
+    def noise_like(self, p: torch.Tensor) -> torch.Tensor:
+        return torch.normal(0.0, SIGMA * BOUND, p.shape)
 
     def step(self, batch: Any) -> None:
         super().step(batch)
         with torch.no_grad():
             for p in self.model.parameters():
-                noise = self.scratch[: p.numel()].view_as(p).normal_(0, SIGMA * BOUND)
-                p.add_(noise, alpha=-LR / self.batch)
+                p.add_(self.noise_like(p), alpha=-LR / self.batch)
+
+
+class EagerNoiseScratch(EagerNoise):
+    """The same in memory that is kept from step to step."""
+
+    name = "eager noise, kept memory"
+
+    def __init__(self, shape: Shape, rows: list[int], batch: int) -> None:
+        super().__init__(shape, rows, batch)
+        self.scratch = torch.empty(max(rows) * shape.dim)
+
+    def noise_like(self, p: torch.Tensor) -> torch.Tensor:
+        if p.numel() > len(self.scratch):
+            self.scratch = torch.empty(p.numel())
+        return self.scratch[: p.numel()].view_as(p).normal_(0, SIGMA * BOUND)
 
 
 class LazyDp:
@@ -204,6 +220,7 @@ KINDS: dict[str, Any] = {
     "lazydp": LazyDp,
     "lazydp-ghost": LazyDpGhost,
     "eager": EagerNoise,
+    "eager-scratch": EagerNoiseScratch,
     "opacus": Opacus,
 }
 
@@ -211,11 +228,8 @@ KINDS: dict[str, Any] = {
 @dataclass
 class Times:
     name: str
-    milliseconds: list[float] = field(default_factory=list)
-
-    @property
-    def median(self) -> float:
-        return statistics.median(self.milliseconds)
+    wall: list[float] = field(default_factory=list)  # milliseconds
+    cpu: list[float] = field(default_factory=list)  # of all threads: steadier on a shared machine
 
 
 def measure(
@@ -228,11 +242,17 @@ def measure(
     for step in range(rounds + 1):
         this = batches(step)
         for trainer, time_of in zip(trainers, times, strict=True):
-            start = time.perf_counter()
+            start, cpu_start = time.perf_counter(), time.process_time()
             trainer.step(this)
             if step > 0:
-                time_of.milliseconds.append(1000 * (time.perf_counter() - start))
+                time_of.wall.append(1000 * (time.perf_counter() - start))
+                time_of.cpu.append(1000 * (time.process_time() - cpu_start))
     return times
+
+
+def ratios(of: list[float], to: list[float]) -> list[float]:
+    """Round by round, in order of size."""
+    return sorted(a / b for a, b in zip(of, to, strict=True))
 
 
 def main() -> None:
@@ -252,12 +272,21 @@ def main() -> None:
     base = times[0]
     results = []
     for t in times:
-        pairs = sorted(a / b for a, b in zip(t.milliseconds, base.milliseconds, strict=True))
-        ratio = statistics.median(pairs)
-        results.append({"name": t.name, "step_ms": t.median, "ratio": ratio})
+        wall = ratios(t.wall, base.wall)
+        cpu = ratios(t.cpu, base.cpu)
+        results.append(
+            {
+                "name": t.name,
+                "step_ms": statistics.median(t.wall),
+                "cpu_ms": statistics.median(t.cpu),
+                "ratio": statistics.median(wall),
+                "cpu_ratio": statistics.median(cpu),
+            }
+        )
         print(
-            f"{t.name:24} {t.median:9.1f} ms   x {ratio:.3f}"
-            f"   [{pairs[len(pairs) // 10]:.3f}, {pairs[-1 - len(pairs) // 10]:.3f}]",
+            f"{t.name:25} {statistics.median(t.wall):8.1f} ms  x {statistics.median(wall):6.3f}"
+            f" [{wall[0]:.3f}, {wall[-1]:.3f}]   cpu {statistics.median(t.cpu):8.1f} ms"
+            f"  x {statistics.median(cpu):6.3f} [{cpu[0]:.3f}, {cpu[-1]:.3f}]",
             file=sys.stderr,
         )
     if options.json:

@@ -1,5 +1,7 @@
 """The extension: the noise engine and the accountants in C++."""
 
+from numpy import float32, int64, uint64
+from numpy.typing import NDArray
 from torch import Tensor
 
 class UserError(ValueError): ...
@@ -26,8 +28,10 @@ class Sampler:
 
 class Bags:
     bags: int
-    ids: list[int]
-    def arrays(self) -> tuple[list[int], list[int], list[float], bool]: ...
+    ids: NDArray[int64]
+    offsets: NDArray[uint64]
+    weights: NDArray[float32]
+    mean: bool
 
 class Rule:
     def __init__(

@@ -76,6 +76,11 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             raise ValueError("Passing seed is prohibited in secure mode")
         distributed = isinstance(module, (DPDDP, DDP))
         found = find_tables(module, optimizer)
+        if found and isinstance(module, DDP):
+            raise UserError(
+                "the module is in torch's DistributedDataParallel, which waits for gradients that "
+                "tables never form; use Opacus' DifferentiallyPrivateDistributedDataParallel"
+            )
         if self.secure_mode:
             self._dense_seed = _new_seed(None, distributed)
         if not found:

@@ -61,7 +61,7 @@ class Replicas:
 
     def note_read(self, table: PrivateTable, bags: _native.Bags) -> None:
         """Remember rows for the others."""
-        self._read.setdefault(table, []).append(torch.tensor(bags.ids, dtype=torch.int64))
+        self._read.setdefault(table, []).append(torch.from_numpy(bags.ids))
 
     def note_read_all(self, table: PrivateTable) -> None:
         """Remember that all rows were settled."""
@@ -90,19 +90,18 @@ class Replicas:
 
 def _unpack(part: tuple[_native.Bags, Tensor]) -> dict[str, Any]:
     bags, gradient = part
-    return {"bags": bags.arrays(), "gradient": gradient}
+    weights = torch.from_numpy(bags.weights) if len(bags.weights) else None
+    return {
+        "ids": torch.from_numpy(bags.ids),
+        "offsets": torch.from_numpy(bags.offsets.astype("int64")),
+        "weights": weights,
+        "mean": bags.mean,
+        "gradient": gradient,
+    }
 
 
 def _pack(part: dict[str, Any], rows: int) -> tuple[_native.Bags, Tensor]:
-    ids, offsets, weights, mean = part["bags"]
-    factors = torch.tensor(weights, dtype=torch.float32) if weights else None
-    bags = _native.make_bags(
-        torch.tensor(ids, dtype=torch.int64),
-        torch.tensor(offsets, dtype=torch.int64),
-        factors,
-        mean,
-        rows,
-    )
+    bags = _native.make_bags(part["ids"], part["offsets"], part["weights"], part["mean"], rows)
     return bags, part["gradient"]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as DPDDP
 from opacus.grad_sample import AbstractGradSampleModule, get_gsm_class
 from opacus.grad_sample.utils import get_hooks_class
 from torch import Tensor, nn
@@ -58,6 +59,15 @@ class PrivateModel:
     def clip_factors(self, batches: list[Any]) -> Tensor:
         """What part of each example's gradient is kept."""
         return clip_factors(self.squared_norms(batches), self.max_grad_norm)
+
+    def cleanup(self) -> None:
+        """Settle everything and give all modules back as they were."""
+        if not self._lazydp_tables.released:
+            self._lazydp_tables.settle_all()
+            self._lazydp_tables.undo()
+            for linear in self._lazydp_linears:
+                linear.undo()
+        super().cleanup()  # type: ignore[misc]
 
     def to_standard_module(self) -> nn.Module:
         """The plain module, settled; private training of it has ended."""
@@ -132,20 +142,10 @@ def wrap(
 
 def release(model: Any) -> nn.Module:
     """Settle everything, take hooks and private modules out, and end private training."""
-    tables: Tables = model._lazydp_tables
-    tables.settle_all()
-    tables.undo()
-    for linear in model._lazydp_linears:
-        linear.undo()
     model.cleanup()
     plain: nn.Module = model._module
-    inner = getattr(plain, "module", None)
-    if type(plain).__name__ in (
-        "DifferentiallyPrivateDistributedDataParallel",
-        "DistributedDataParallel",
-    ):
-        assert isinstance(inner, nn.Module)
-        plain = inner
+    if isinstance(plain, DPDDP):
+        plain = plain.module
     for parameter in plain.parameters():
         parameter.grad = None
         for name in ("summed_grad", "grad_sample", "_norm_sample", "_forward_counter"):

@@ -295,6 +295,9 @@ def test_hooks_without_a_wrapper():
         step(raw, optimizer, batch)
         brute.step(batch)
     assert_same(raw, expected)
+    hooks.cleanup()  # as Opacus asks its users to, at the end
+    assert type(raw.left) is nn.EmbeddingBag and type(raw.out[0]) is nn.Linear
+    assert_same(raw, expected)
     assert engine.release(hooks) is raw
 
 

@@ -63,6 +63,13 @@ PooledBags make_bags(const Integers& ids, const std::optional<Integers>& offsets
   return out;
 }
 
+// The memory of `values`, which belongs to `owner`, as an array.
+template <class Value>
+auto array_of(std::vector<Value>& values, PooledBags& owner) {
+  using Array = nb::ndarray<nb::numpy, Value, nb::ndim<1>>;
+  return nb::cast(Array(values.data(), {values.size()}, nb::find(owner)), nb::rv_policy::reference);
+}
+
 ConstMatrixView view_of(const FloatMatrix& matrix) {
   return {matrix.data(), matrix.shape(0), matrix.shape(1), matrix.shape(1)};
 }
@@ -132,11 +139,10 @@ void bind_tables(nb::module_& module) {
 
   nb::class_<PooledBags>(module, "Bags", "Rows that a table is asked for, bag by bag.")
       .def_prop_ro("bags", [](const PooledBags& self) { return self.bags.size(); })
-      .def_prop_ro("ids", [](const PooledBags& self) { return self.bags.ids; })
-      .def("arrays", [](const PooledBags& self) {
-        return std::make_tuple(self.bags.ids, self.bags.offsets, self.bags.weights,
-                               self.mode == Pooling::mean);
-      });
+      .def_prop_ro("ids", [](PooledBags& self) { return array_of(self.bags.ids, self); })
+      .def_prop_ro("offsets", [](PooledBags& self) { return array_of(self.bags.offsets, self); })
+      .def_prop_ro("weights", [](PooledBags& self) { return array_of(self.bags.weights, self); })
+      .def_prop_ro("mean", [](const PooledBags& self) { return self.mode == Pooling::mean; });
   module.def("make_bags", &make_bags, "ids"_a.noconvert(), "offsets"_a.noconvert().none(),
              "weights"_a.noconvert().none(), "mean"_a, "rows"_a);
   module.def("squared_norms", &squared_norms, "calls"_a, "out"_a.noconvert(), unlocked);
