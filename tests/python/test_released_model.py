@@ -31,9 +31,11 @@ def test_scores_are_the_native_ones(tmp_path, load):
 
 
 def test_the_program_and_the_example_fit(tmp_path, load):
-    shape = "--rows 50,70,1 --dim 4 --bottom 13-8-4 --top 8-1 --pooling-mode mean".split()
+    sizes = ["--rows", "50,70,1", "--dim", "4", "--bottom", "13-8-4", "--top", "8-1"]
     run = ["--steps", "5", "--batch", "32", "--quiet", "--out", tmp_path / "run"]
-    subprocess.check_call([PROGRAM, "train", *shape, *run], stdout=subprocess.DEVNULL)
+    subprocess.check_call(
+        [PROGRAM, "train", *sizes, "--pooling-mode", "mean", *run], stdout=subprocess.DEVNULL
+    )
     model, card = load(tmp_path / "run/model")
     assert card["claim"]["epsilon"] > 0
     assert model.tables[1].weight.shape == (70, 4)
