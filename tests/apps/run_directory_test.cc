@@ -140,6 +140,22 @@ TEST(RunFolder, TrainingFurtherAfterAReleaseKeepsBothModelsAndOneLedger) {
   EXPECT_EQ(card_of(at, "run")["ledger"][0]["steps"], 10);
 }
 
+TEST(RunFolder, ABranchWithALargerBudgetPaysForWhatWasSpent) {
+  const Workplace at;
+  const Words first = {"--steps", "20", "--epsilon", "2", "--delta", "1e-7", "--out", "run"};
+  ASSERT_EQ(train(at, first).code, 0);
+  EXPECT_EQ(at.run({"resume", "run", "--steps", "30", "--branch", "--quiet"}).code, 2)
+      << "nothing is left of the budget";
+  const Ran ran =
+      at.run({"resume", "run", "--epsilon", "3", "--steps", "30", "--branch", "--quiet"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto card = card_of(at, "run");
+  EXPECT_EQ(card["ledger"].size(), 2u);
+  EXPECT_EQ(card["ledger"][1]["steps"], 10);
+  EXPECT_LE(card["claim"]["epsilon"].get<double>(), 3.0);
+  EXPECT_GT(card["claim"]["epsilon"].get<double>(), 2.9);
+}
+
 TEST(RunFolder, WithoutItsCheckpointAReleasedRunDoesNotStartAgain) {
   const Workplace at;
   ASSERT_EQ(train(at, {"--steps", "6", "--out", "run"}).code, 0);

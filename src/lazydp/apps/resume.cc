@@ -1,5 +1,7 @@
 // lazydp resume: goes on with a run's folder, exactly where it was, or from a settled state.
 
+#include <array>
+#include <charconv>
 #include <filesystem>
 
 #include "lazydp/apps/absent_data.h"
@@ -10,6 +12,7 @@
 #include "lazydp/apps/values.h"
 #include "lazydp/apps/verbs.h"
 #include "lazydp/base/error.h"
+#include "lazydp/train/budget.h"
 #include "lazydp/train/release.h"
 
 namespace lazydp::apps {
@@ -56,6 +59,16 @@ void settle_for(const RunOptions& before, const RunOptions& after, Kept& kept, P
   kept.folder.replace_by_settled(old.trainer);
 }
 
+// A budget that chose the noise chooses that of the steps to come, after what was spent; from here
+// on it is a flag like any other.
+void calibrate_the_rest(const CheckpointHead& head, RunOptions& options, Given& wanted) {
+  double& noise = options.plan.mechanism.noise_multiplier;
+  noise = noise_for(options.plan, head.step, head.spent);
+  std::array<char, 32> text;
+  wanted.noise_multiplier.emplace(text.data(),
+                                  std::to_chars(text.data(), text.data() + text.size(), noise).ptr);
+}
+
 // A model that was released before the run went on stays, under another name.
 void put_aside_model(const RunDirectory& directory) {
   if (!directory.released()) return;
@@ -74,8 +87,8 @@ void resume(const Given& given) {
   choose_threads(given);
   RunDirectory directory = RunDirectory::existing(given.operands.front());
   const Given config = directory.config();
-  const Given wanted = merged(config, given);
-  const RunOptions options = choose_run(wanted);
+  Given wanted = merged(config, given);
+  RunOptions options = choose_run(wanted);
   const Keeping keeping = choose_keeping(wanted);
   require_memory_for(options);
   const Output output(given);
@@ -85,6 +98,9 @@ void resume(const Given& given) {
   if (!kept.from) return run_and_report(options, output, &kept);
 
   const CheckpointHead& head = kept.from->head();
+  if (asked(given.branch, "branch") && options.calibrated) {
+    calibrate_the_rest(head, options, wanted);
+  }
   const Json settings = settings_of(options);
   if (head.settings != settings && !only_longer(head, settings, options.plan.steps)) {
     if (!asked(given.branch, "branch")) require_same_settings(head.settings, settings);

@@ -15,11 +15,11 @@ SampledGaussian event_of(const Plan& plan, Step t) {
   return {plan.mechanism.sampling_rate, plan.recipe.noise == NoisePolicy::none ? 0.0 : sigma, 1};
 }
 
-double noise_for(const Plan& plan) {
-  const auto ledger = [&plan](double noise_multiplier) {
+double noise_for(const Plan& plan, Step now, const Ledger& spent) {
+  const auto ledger = [&](double noise_multiplier) {
     Plan trial = plan;
     trial.mechanism.noise_multiplier = noise_multiplier;
-    return after(trial, {}, 0, trial.steps);
+    return after(trial, spent, now, trial.steps);
   };
   return noise_for_budget(*plan.budget, ledger, plan.accountant);
 }

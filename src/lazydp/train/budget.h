@@ -10,9 +10,9 @@ namespace lazydp {
 // What step t of the plan does to the data.
 SampledGaussian event_of(const Plan& plan, Step t);
 
-// The smallest base noise multiplier with which all steps of the plan, under its schedule, stay
-// within its budget. Throws UserError if no noise does that.
-double noise_for(const Plan& plan);
+// The smallest base noise multiplier with which a run that has spent `spent` on steps 1 … now takes
+// the plan's other steps, under its schedule, within its budget. Throws UserError if none does.
+double noise_for(const Plan& plan, Step now = 0, const Ledger& spent = {});
 
 // The last step, plan.steps at most, through which a run that has spent `spent` on steps 1 … now
 // stays within the plan's budget; `now` if it cannot take another one.
