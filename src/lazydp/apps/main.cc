@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -82,6 +83,7 @@ int run(std::vector<std::string> words) {
 int main(int count, char** words) {
   namespace apps = lazydp::apps;
   apps::wait_politely(words);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is then an error of writing, not an end
   try {
     return apps::run({words + 1, words + count});
   } catch (const lazydp::PrivacyError& error) {
