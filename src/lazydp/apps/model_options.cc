@@ -13,24 +13,6 @@ namespace {
 constexpr std::uint64_t kManyTables = 65'000;
 constexpr std::uint64_t kAnySize = std::uint64_t{1} << 40;  // ModelShape::validate knows better
 
-// 1000,2000 or 26x10000 or both in one list: 2x1000,500.
-std::vector<RowId> parse_rows(const std::string& text) {
-  std::vector<RowId> rows;
-  for (const std::string& part : parts_of(text, ",")) {
-    const std::size_t times = part.find('x');
-    const bool repeated = times != std::string::npos;
-    const std::uint64_t count =
-        repeated ? whole_number("rows", part.substr(0, times), 1, kManyTables) : 1;
-    const std::uint64_t size =
-        whole_number("rows", repeated ? part.substr(times + 1) : part, 1, kAnySize - 1);
-    rows.insert(rows.end(), count, static_cast<RowId>(size));
-    if (rows.size() > kManyTables) {
-      refuse("rows", text, "at most " + std::to_string(kManyTables) + " tables");
-    }
-  }
-  return rows;
-}
-
 // 13-64-16; a config file's list arrives as 13,64,16.
 std::vector<std::size_t> parse_widths(std::string_view name, const std::string& text) {
   std::vector<std::size_t> widths;
@@ -47,6 +29,23 @@ Pooling parse_pooling_mode(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<RowId> parse_rows(const std::string& text) {
+  std::vector<RowId> rows;
+  for (const std::string& part : parts_of(text, ",")) {
+    const std::size_t times = part.find('x');
+    const bool repeated = times != std::string::npos;
+    const std::uint64_t count =
+        repeated ? whole_number("rows", part.substr(0, times), 1, kManyTables) : 1;
+    const std::uint64_t size =
+        whole_number("rows", repeated ? part.substr(times + 1) : part, 1, kAnySize - 1);
+    rows.insert(rows.end(), count, static_cast<RowId>(size));
+    if (rows.size() > kManyTables) {
+      refuse("rows", text, "at most " + std::to_string(kManyTables) + " tables");
+    }
+  }
+  return rows;
+}
 
 ModelChoice choose_model(const Given& given) {
   ModelChoice choice;

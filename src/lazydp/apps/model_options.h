@@ -2,6 +2,7 @@
 // Which model: one by name and scale, with any of its sizes replaced.
 
 #include <string>
+#include <vector>
 
 #include "lazydp/apps/flags.h"
 #include "lazydp/model/shape.h"
@@ -13,6 +14,9 @@ struct ModelChoice {
   std::string named;  // the model it began as
   double scale = 1.0;
 };
+
+// 1000,2000 or 26x10000 or both in one list: 2x1000,500. UserError for anything else.
+std::vector<RowId> parse_rows(const std::string& text);
 
 // Throws UserError unless such a model can be built.
 ModelChoice choose_model(const Given& given);

@@ -9,8 +9,6 @@
 namespace lazydp::apps {
 namespace {
 
-// So many that even the largest tables are looked up all over, and not at the same rows again.
-constexpr std::uint64_t kTimingExamples = std::uint64_t{1} << 26;
 constexpr double kClickBytes = 85.0;  // an example
 
 bool fits_click(const ModelShape& shape, ClickSize size) {
@@ -35,7 +33,7 @@ bool fits_click(const ModelShape& shape, ClickSize size) {
 
 std::uint64_t TaskChoice::examples() const {
   const auto* size = std::get_if<ClickSize>(&what);
-  return size != nullptr ? ClickShape::of(*size).train : kTimingExamples;
+  return size != nullptr ? ClickShape::of(*size).train : timing_examples;
 }
 
 double TaskChoice::bytes() const {

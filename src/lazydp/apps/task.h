@@ -15,6 +15,9 @@ namespace lazydp::apps {
 struct TaskChoice {
   std::string name;  // as --synthetic takes it
   Synthetic what;
+  // Of a task to be timed: so many that even the largest tables are looked up all over, and not at
+  // the same rows again.
+  std::uint64_t timing_examples = std::uint64_t{1} << 26;
 
   bool learnable() const { return std::holds_alternative<ClickSize>(what); }
   std::uint64_t examples() const;  // to train on: the public size of the data
