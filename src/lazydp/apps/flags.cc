@@ -55,6 +55,14 @@ constexpr std::array kFlags = {
 
     Flag{"--synthetic", &G::synthetic, kShapes, "DATA", kData,
          "click, click:large, uniform, zipf:S or skew:36|10|0.6; click for small, else uniform"},
+    Flag{"--data", &G::data, kTrain, "FILE", kData,
+         "a data file that lazydp convert or generate made; instead of --synthetic"},
+    Flag{"--test", &G::test, kTrain, "SHARE|FILE", kData,
+         "what the model is judged on at the end: a share of the data, or another file; 0.1"},
+    Flag{"--validation", &G::validation, kTrain, "SHARE|FILE", kData,
+         "what it is judged on while training; the test part"},
+    Flag{"--split-by", &G::split_by, kTrain, "position|COLUMN", kData,
+         "shares are the last examples, or all examples of some values of a key column; position"},
     Flag{"--schema", &G::schema, kConvert, "FILE", kData,
          "what the columns are: TOML, or a data file whose schema is taken"},
     Flag{"--guess", &G::guess, kCsv, "", kData,
@@ -101,6 +109,8 @@ constexpr std::array kFlags = {
          "at which epsilon is stated; at most 1e-6 and below 1 / examples"},
     Flag{"--accountant", &G::accountant, kMechanism, "rdp|pld", kPrivacy,
          "who computes epsilon; pld (lazydp privacy: also both)"},
+    Flag{"--privacy-unit", &G::privacy_unit, kTrain, "example|COLUMN", kPrivacy,
+         "what is protected: an example, or all examples of one value of a key column; example"},
     Flag{"--seed", &G::seed, kAll | kAudit, "N", kPrivacy,
          "fixes all randomness: runs repeat, and no epsilon is claimed"},
 

@@ -19,7 +19,8 @@ namespace lazydp::apps {
 namespace {
 
 constexpr std::array kVerbs = {
-    Verb{"train", train_flags, "train a model on a synthetic task: progress, AUC, epsilon, speed",
+    Verb{"train", train_flags,
+         "train a model on a data file or a synthetic task: progress, AUC, epsilon, speed",
          "lazydp train --algorithm lazydp --model small --epochs 10 --json run.json", train},
     Verb{"resume", resume_flags, "go on with a run that was interrupted, or train it further",
          "lazydp resume runs/first", resume, "DIR"},

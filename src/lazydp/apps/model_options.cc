@@ -28,6 +28,21 @@ Pooling parse_pooling_mode(const std::string& text) {
   return choice("pooling-mode", text, kModes);
 }
 
+// Rows that nobody can look up would only cost noise; rows that are missing could not be looked up.
+void take_sizes_of(const Given& given, const DataChoice& data, ModelShape& shape) {
+  for (const auto& [flag, name] :
+       {std::pair(&Given::scale, "scale"), {&Given::rows, "rows"}, {&Given::pooling, "pooling"}}) {
+    if (given.*flag) {
+      throw UserError(std::string(name) + " is '" + *(given.*flag) +
+                      "', but data is given, whose schema says that; convert it with other rows");
+    }
+  }
+  shape.table_rows = data.file->table_rows();
+  shape.pooling = 1;
+  shape.bottom.front() = data.file->dense_features();
+  shape.name = given.model ? *given.model + " for this data" : "a model for this data";
+}
+
 }  // namespace
 
 std::vector<RowId> parse_rows(const std::string& text) {
@@ -47,7 +62,7 @@ std::vector<RowId> parse_rows(const std::string& text) {
   return rows;
 }
 
-ModelChoice choose_model(const Given& given) {
+ModelChoice choose_model(const Given& given, const DataChoice* data) {
   ModelChoice choice;
   choice.named = given.model.value_or("small");
   if (given.scale) choice.scale = positive("scale", *given.scale);
@@ -56,6 +71,7 @@ ModelChoice choose_model(const Given& given) {
   }
   ModelShape& shape = choice.shape = named_shape(choice.named, choice.scale);
 
+  if (data != nullptr) take_sizes_of(given, *data, shape);
   if (given.rows) shape.table_rows = parse_rows(*given.rows);
   if (given.dim) shape.dim = whole_number("dim", *given.dim, 1, kAnySize);
   if (given.bottom) shape.bottom = parse_widths("bottom", *given.bottom);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "lazydp/apps/data_choice.h"
 #include "lazydp/apps/flags.h"
 #include "lazydp/model/shape.h"
 
@@ -18,7 +19,9 @@ struct ModelChoice {
 // 1000,2000 or 26x10000 or both in one list: 2x1000,500. UserError for anything else.
 std::vector<RowId> parse_rows(const std::string& text);
 
-// Throws UserError unless such a model can be built.
-ModelChoice choose_model(const Given& given);
+// With a data file the tables and the dense features are those of its schema, and unless a model is
+// named the rest is small: dim 16, one hidden layer of 64. Throws UserError unless such a model can
+// be built.
+ModelChoice choose_model(const Given& given, const DataChoice* data = nullptr);
 
 }  // namespace lazydp::apps

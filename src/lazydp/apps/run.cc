@@ -5,6 +5,7 @@
 #include <limits>
 #include <string>
 
+#include "lazydp/apps/data_card.h"
 #include "lazydp/apps/interrupt.h"
 #include "lazydp/apps/kept.h"
 #include "lazydp/apps/number_text.h"
@@ -73,7 +74,8 @@ int take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Pr
     progress.step(report, epsilon_if_released_now);
     const Step t = report.step;
     if (options.eval_every > 0 && t % options.eval_every == 0 && t < last) {
-      const Metrics metrics = evaluate(trainer, *task.held_out);
+      const Metrics metrics = 
+          evaluate(trainer, task.validation ? *task.validation : *task.held_out);
       progress.say(in_words(t, metrics));
       if (log) log->evaluation(t, metrics);
     }
@@ -142,7 +144,7 @@ ReleasedModel release_run(const RunOptions& options, Trainer& trainer, Kept& kep
       release(std::move(trainer),
               {.delta = options.delta,
                .shape = shape,
-               .data = {{"name", options.task.name}, {"examples", options.task.examples()}},
+               .data = card_of_data(options.task),
                .metrics = metrics},
               [&](std::uint64_t rows) {
                 done += rows;

@@ -73,7 +73,7 @@ Json settings_of(const RunOptions& options) {
   return {{"plan", json_of(options.plan)},
           {"delta", options.delta},
           {"model", json_of(options.model.shape)},
-          {"data", options.task.name},
+          {"data", identity_of_data(options.task)},
           {"examples", options.task.examples()},
           {"sampling", options.sampling == Sampling::poisson ? "poisson" : "shuffled"},
           {"seed", options.seed ? "fixed" : "secret"}};

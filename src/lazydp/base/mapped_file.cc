@@ -58,6 +58,13 @@ MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
           access == Access::random ? MADV_RANDOM : MADV_SEQUENTIAL);
 }
 
+void MappedFile::will_need(std::span<const std::byte> part) const {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = static_cast<std::size_t>(part.data() - data_) / page * page;
+  const auto end = static_cast<std::size_t>(part.data() + part.size() - data_);
+  madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_WILLNEED);  // a hint
+}
+
 MappedFile::~MappedFile() {
   if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
 }

@@ -20,6 +20,8 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
+  // Part of bytes() will be read soon: the system may start to fetch it.
+  void will_need(std::span<const std::byte> part) const;
   const std::string& path() const { return path_; }
 
  private:

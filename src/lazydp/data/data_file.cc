@@ -6,6 +6,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
+#include "lazydp/base/system_memory.h"
 #include "lazydp/data/sampler.h"
 #include "lazydp/data/schema_text.h"
 
@@ -22,6 +23,7 @@ std::uint32_t word(const std::byte* from, std::size_t i) {
 
 DataFile::DataFile(const std::string& path) : file_(path, MappedFile::Access::random) {
   read_header();
+  larger_than_memory_ = bytes() > available_memory();
   if (!layout_.fixed()) read_directory();
   checked_ = std::make_unique<std::atomic<bool>[]>(header_.pages);
 }
@@ -176,6 +178,11 @@ void DataFile::check_all_pages() const {
   parallel_blocks(header_.pages, kPagesPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) check_page(i);
   });
+  std::uint64_t content = 0;
+  for (std::uint64_t i = 0; i < header_.pages + header_.directory_pages; ++i) {
+    content = add_to_content(content, load<PageHeader>(page(i).data()).checksum);
+  }
+  if (content != header_.content) damaged("a page is not the one that was written");
 }
 
 // A page that several threads read first is checked by each of them.

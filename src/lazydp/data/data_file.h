@@ -1,6 +1,7 @@
 #pragma once
 // A data file as a data set: memory-mapped, so that it may be larger than memory.
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,8 @@ class DataFile final : public Dataset {
   explicit DataFile(const std::string& path);
 
   std::uint64_t size() const override { return header_.examples; }
-  std::size_t dense_features() const override { return layout_.dense; }
+  // A file without dense columns has one feature that is always 1: models have something to read.
+  std::size_t dense_features() const override { return std::max<std::size_t>(1, layout_.dense); }
   std::vector<RowId> table_rows() const override;
   void read(std::span<const ExampleId> examples, Batch& batch) const override;
 
@@ -48,12 +50,14 @@ class DataFile final : public Dataset {
   void check_page(std::uint64_t number) const;
   void check_record(std::span<const std::byte> record, std::uint64_t page_number) const;
   const std::byte* find(ExampleId example) const;
+  void ask_for(std::span<const ExampleId> examples) const;
   static std::vector<const std::byte*>& scratch();
   void shape(std::span<const std::byte* const> records, Batch& batch) const;
   bool copy(const std::byte* record, std::size_t place, Batch& batch) const;
   [[noreturn]] void damaged(const std::string& what) const;
 
   MappedFile file_;
+  bool larger_than_memory_ = false;
   FileHeader header_;
   Schema schema_;
   RecordLayout layout_{Schema{}};

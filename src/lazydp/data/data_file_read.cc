@@ -19,6 +19,7 @@ std::uint32_t word(const std::byte* from, std::size_t i) {
 }  // namespace
 
 void DataFile::read(std::span<const ExampleId> examples, Batch& batch) const {
+  if (larger_than_memory_) ask_for(examples);
   std::vector<const std::byte*>& records = scratch();
   records.resize(examples.size());
   parallel_blocks(examples.size(), kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
@@ -32,6 +33,15 @@ void DataFile::read(std::span<const ExampleId> examples, Batch& batch) const {
   });
 }
 
+// The disk may fetch all pages of a batch at once, instead of one after the other as each is
+// missed.
+void DataFile::ask_for(std::span<const ExampleId> examples) const {
+  for (const ExampleId example : examples) {
+    check(example < header_.examples, "example within the data set");
+    file_.will_need(page(page_of(example)));
+  }
+}
+
 // Reading allocates nothing once batches have had their largest size.
 std::vector<const std::byte*>& DataFile::scratch() {
   thread_local std::vector<const std::byte*> records;
@@ -40,7 +50,8 @@ std::vector<const std::byte*>& DataFile::scratch() {
 
 void DataFile::shape(std::span<const std::byte* const> records, Batch& batch) const {
   batch.size = records.size();
-  batch.dense.reshape(records.size(), layout_.dense);
+  batch.dense.reshape(records.size(), dense_features());
+  if (layout_.dense == 0) batch.dense.fill(1.0f);
   batch.labels.resize(records.size());
   batch.bags.resize(layout_.tables.size());
   for (std::size_t k = 0; k < layout_.tables.size(); ++k) {
@@ -65,8 +76,7 @@ void DataFile::shape(std::span<const std::byte* const> records, Batch& batch) co
 // Whether all rows are in range.
 bool DataFile::copy(const std::byte* record, std::size_t place, Batch& batch) const {
   batch.labels[place] = load<float>(record);
-  const std::span<float> dense = batch.dense.row(place);
-  std::memcpy(dense.data(), record + sizeof(float), dense.size_bytes());
+  std::memcpy(batch.dense.row(place).data(), record + sizeof(float), sizeof(float) * layout_.dense);
   bool good = true;
   const std::byte* ids = record + layout_.ids_at();
   const std::byte* many = record + layout_.fixed_bytes();

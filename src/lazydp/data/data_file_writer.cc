@@ -83,6 +83,7 @@ void DataFileWriter::write_page(std::uint32_t count) {
   std::memcpy(page_.data(), &header, sizeof header);
   header.checksum = page_checksum(page_, header_.pages + header_.directory_pages);
   std::memcpy(page_.data(), &header, sizeof header);
+  header_.content = add_to_content(header_.content, header.checksum);
   pending_.insert(pending_.end(), page_.begin(), page_.end());
   if (pending_.size() >= kPendingBytes) flush();
 }

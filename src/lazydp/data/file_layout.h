@@ -39,9 +39,10 @@ struct FileHeader {
   std::uint64_t pages = 0;  // of examples
   std::uint64_t directory_pages = 0;
   std::uint64_t schema_bytes = 0;
+  std::uint64_t content = 0;   // a hash of the checksums of all pages, in order
   std::uint64_t checksum = 0;  // of all before it, and of the schema
 };
-static_assert(sizeof(FileHeader) == 64);
+static_assert(sizeof(FileHeader) == 72);
 
 struct PageHeader {
   std::uint64_t checksum = 0;  // of the rest of the page and its number
@@ -52,6 +53,8 @@ static_assert(sizeof(PageHeader) == 16);
 
 // Of a page with this number, counted from the first page of examples: swapped pages don't match.
 std::uint64_t page_checksum(std::span<const std::byte> page, std::uint64_t number);
+// `content` of a header after one more page with this checksum.
+std::uint64_t add_to_content(std::uint64_t content, std::uint64_t page_checksum);
 std::uint64_t header_checksum(const FileHeader& header, std::string_view schema);
 
 template <class Value>
