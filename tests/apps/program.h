@@ -26,26 +26,12 @@ struct Ran {
 // A directory that goes away with this object.
 class Workplace : public TemporaryFolder {
  public:
-  Ran run(const std::vector<std::string>& words) const {
-    const TemporaryFolder streams;
-    const pid_t child = fork();
-    if (child == 0) {
-      if (chdir(path().c_str()) != 0) _exit(126);
-      const auto out = (streams / "out").string();
-      const auto err = (streams / "err").string();
-      if (freopen(out.c_str(), "w", stdout) == nullptr) _exit(126);
-      if (freopen(err.c_str(), "w", stderr) == nullptr) _exit(126);
-      std::vector<char*> argv = {const_cast<char*>(LAZYDP_PROGRAM)};
-      for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
-      argv.push_back(nullptr);
-      execv(LAZYDP_PROGRAM, argv.data());
-      _exit(127);
-    }
-    int status = 0;
-    waitpid(child, &status, 0);
-    return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
-            .out = contents(streams / "out"),
-            .err = contents(streams / "err")};
+  Ran run(const std::vector<std::string>& words) const { return start(LAZYDP_PROGRAM, words); }
+
+  // A shell script, in which $LAZYDP is the program.
+  Ran shell(const std::string& script) const {
+    setenv("LAZYDP", LAZYDP_PROGRAM, 1);
+    return start("/bin/sh", {"-c", script});
   }
 
   // The flags of one run after `verb`, and what --json then holds.
@@ -58,6 +44,28 @@ class Workplace : public TemporaryFolder {
   const Ran& last() const { return last_; }
 
  private:
+  Ran start(const char* program, const std::vector<std::string>& words) const {
+    const TemporaryFolder streams;
+    const pid_t child = fork();
+    if (child == 0) {
+      if (chdir(path().c_str()) != 0) _exit(126);
+      const auto out = (streams / "out").string();
+      const auto err = (streams / "err").string();
+      if (freopen(out.c_str(), "w", stdout) == nullptr) _exit(126);
+      if (freopen(err.c_str(), "w", stderr) == nullptr) _exit(126);
+      std::vector<char*> argv = {const_cast<char*>(program)};
+      for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+      argv.push_back(nullptr);
+      execv(program, argv.data());
+      _exit(127);
+    }
+    int status = 0;
+    waitpid(child, &status, 0);
+    return {.code = WIFEXITED(status) ? WEXITSTATUS(status) : -1,
+            .out = contents(streams / "out"),
+            .err = contents(streams / "err")};
+  }
+
   mutable Ran last_;
 };
 

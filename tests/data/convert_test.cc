@@ -6,17 +6,24 @@
 
 #include <cmath>
 #include <numeric>
+#include <set>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/data/data_file.h"
 #include "lazydp/data/hash_row.h"
 #include "lazydp/data/schema_text.h"
+#include "lazydp/data/vocabulary.h"
 #include "tests/data/packing.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lazydp {
 namespace {
+
+template <class Value>
+std::uint32_t hash_row(Value value, std::uint64_t seed, std::uint64_t rows) {
+  return hashed_row(hash_value(value, seed), rows);
+}
 
 class Converting : public testing::Test {
  protected:
@@ -85,8 +92,8 @@ TEST_F(Converting, MakesAnExampleOfALine) {
   EXPECT_FLOAT_EQ(batch.dense.row(0)[0], static_cast<float>(std::log(42.5)));
   EXPECT_EQ(batch.dense.row(1)[0], 0.0f);
   const std::uint64_t tags = column_seed("tags", 0);
-  const RowId a = hash_row("a", tags, 50);
-  const RowId b = hash_row("b", tags, 50);
+  const RowId a = hash_row<std::string_view>("a", tags, 50);
+  const RowId b = hash_row<std::string_view>("b", tags, 50);
   EXPECT_EQ(batch.bags[0].ids, (std::vector<RowId>{789, 0}));  // known from hash_row_test
   EXPECT_EQ(batch.bags[1].ids, (std::vector<RowId>{a, b, a, 0}));
   EXPECT_EQ(batch.bags[2].ids[0], RowId{hash_row(std::uint64_t{2}, column_seed("time", 0), 100)});
@@ -103,7 +110,8 @@ TEST_F(Converting, TakesQuotesAndNumbersAsPeopleWriteThem) {
   EXPECT_FLOAT_EQ(batch.dense.row(0)[0], static_cast<float>(std::log(11.0)));
   const std::uint64_t tags = column_seed("tags", 0);
   EXPECT_EQ(batch.bags[1].ids,
-            (std::vector<RowId>{hash_row("a,b", tags, 50), hash_row("c \"d\"", tags, 50)}));
+            (std::vector<RowId>{hash_row<std::string_view>("a,b", tags, 50),
+                                hash_row<std::string_view>("c \"d\"", tags, 50)}));
 }
 
 TEST_F(Converting, SaysWhereALineIsBadAndWhy) {
@@ -219,6 +227,29 @@ TEST_F(Converting, NumbersLinesThroughBlocksAndInputs) {
   EXPECT_EQ(done.first_bad[0].input, path("first"));
   EXPECT_EQ(done.first_bad[1].line, 2u);
   EXPECT_EQ(done.first_bad[1].input, path("second"));
+}
+
+// alice occurs three times, bob twice, carol once and once more in a line that is bad.
+TEST_F(Converting, LearnsAVocabularyOfValuesThatOccurOften) {
+  const std::string text =
+      "alice,1,a|a,yes,3\nalice,1,b,no,3\nbob,1,a,yes,3\nalice,1,,no,3\nbob,1,a,no,3\n"
+      "carol,1,c,no,3\ncarol,x,c,no,3\n,1,a,no,3\n";
+  folder_.write("in", text);
+  schema_ = learn_vocabulary(schema_, {path("in")}, 2);
+  EXPECT_EQ(schema_.columns[0].rows, 4u);  // missing, rare, alice, bob
+  EXPECT_EQ(schema_.columns[2].rows, 3u);  // missing, rare, a
+  EXPECT_NE(schema_.from_data, "");
+  EXPECT_EQ(schema_text(parse_schema(schema_text(schema_), "again")), schema_text(schema_));
+  run(text, 1);
+  const std::vector<RowId> users = read().bags[0].ids;
+  const std::vector<RowId> tags = read().bags[1].ids;
+  ASSERT_EQ(users.size(), 7u);
+  EXPECT_EQ(users[0], users[1]);
+  EXPECT_EQ(users[2], users[4]);
+  EXPECT_EQ((std::set<RowId>{users[0], users[2]}), (std::set<RowId>{2, 3}));
+  EXPECT_EQ(users[5], 1);
+  EXPECT_EQ(users[6], 0);
+  EXPECT_EQ(tags, (std::vector<RowId>{2, 2, 1, 2, 0, 2, 1, 2}));
 }
 
 class ConvertingCriteo : public Converting {

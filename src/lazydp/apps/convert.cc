@@ -2,6 +2,7 @@
 
 #include "lazydp/data/convert.h"
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <limits>
@@ -16,6 +17,7 @@
 #include "lazydp/base/system_memory.h"
 #include "lazydp/data/guess_schema.h"
 #include "lazydp/data/schema_text.h"
+#include "lazydp/data/vocabulary.h"
 
 namespace lazydp::apps {
 namespace {
@@ -99,9 +101,21 @@ void print_bad_lines(const Conversion& done) {
   }
 }
 
+// Reads the inputs twice.
+Schema with_vocabulary(const Given& given, const Schema& schema, const InputsAndOutput& files) {
+  const std::uint64_t least = whole_number("min-count", *given.min_count, 1, kAnyNumber);
+  if (std::ranges::find(files.inputs, "-") != files.inputs.end()) {
+    throw UserError("min-count is given, and an input is '-'; what is read twice must be a file");
+  }
+  std::cerr << "lazydp: which values have rows is then taken from the data; that is not covered "
+               "by epsilon\n";
+  return learn_vocabulary(schema, files.inputs, least);
+}
+
 void convert_with(const Given& given, const Schema& schema, const InputsAndOutput& files) {
   choose_threads(given);
   ConvertOptions options{.inputs = files.inputs, .output = files.output, .schema = schema};
+  if (given.min_count) options.schema = with_vocabulary(given, schema, files);
   if (given.max_bad_lines) {
     options.max_bad_lines = whole_number("max-bad-lines", *given.max_bad_lines, 0, kAnyNumber);
   }

@@ -50,7 +50,7 @@ void require_same_columns(const DataFile& train, const DataFile& other) {
     const Column& y = *in_b[i];
     const bool same = x.name == y.name && x.role == y.role && x.rows == y.rows &&
                       x.transform == y.transform && x.bucket == y.bucket &&
-                      x.hexadecimal == y.hexadecimal;
+                      x.hexadecimal == y.hexadecimal && x.vocabulary == y.vocabulary;
     if (!same) differ("column '" + y.name + "' is not what column '" + x.name + "' is there");
   }
 }

@@ -69,6 +69,9 @@ constexpr std::array kFlags = {
          "write a first schema for IN to OUT instead; look at it before you use it"},
     Flag{"--salt", &G::salt, kConvert, "N", kData,
          "of the public hash from values to rows; 0, or what the schema says"},
+    Flag{"--min-count", &G::min_count, kConvert, "N", kData,
+         "values that occur so often get rows of their own, all others share one: learned from the "
+         "data, and not covered by epsilon; off"},
     Flag{"--max-bad-lines", &G::max_bad_lines, kConvert, "N", kData,
          "how many lines may be left out; 0"},
     Flag{"--examples", &G::examples, kCosts | kGenerate, "N", kData,

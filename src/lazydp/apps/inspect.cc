@@ -25,6 +25,7 @@ std::string in_words(const Column& column) {
   } else if (column.role == Role::categorical || column.role == Role::multi) {
     text = with_commas(static_cast<double>(column.rows)) + " rows";
     if (column.role == Role::multi) text += ", several values between '" + column.separator + "'";
+    if (!column.vocabulary.empty()) text += " for a vocabulary";
     if (column.bucket > 0.0) text += ", number in buckets of " + shortest(column.bucket);
   } else if (column.positive_from) {
     text = "positive from " + shortest(*column.positive_from);

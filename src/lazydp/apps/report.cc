@@ -85,6 +85,12 @@ void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
                         "fewer steps.");
   }
   for (const Finished& run : runs) {
+    const auto& data = run.options.task.file;
+    if (!data || data->file->schema().from_data.empty()) continue;
+    print_paragraph(out, "Not covered by epsilon: what the schema of " + run.options.task.name +
+                             " took from the data (" + data->file->schema().from_data + ").");
+  }
+  for (const Finished& run : runs) {
     const auto examples = static_cast<double>(run.options.task.examples());
     if (!run.result.claim.holds || run.options.delta < 1.0 / examples) continue;
     print_paragraph(out, "Careful: delta " + shortest(run.options.delta) + " is not below 1 / " +

@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lazydp/apps/config_file.h"
+#include "lazydp/apps/data_card.h"
 #include "lazydp/base/atomic_file.h"
 #include "lazydp/base/error.h"
 

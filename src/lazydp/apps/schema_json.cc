@@ -29,6 +29,7 @@ Json json_of(const Column& column) {
       json["rows"] = column.rows;
       if (column.hexadecimal) json["hexadecimal"] = true;
       if (column.bucket > 0.0) json["bucket"] = column.bucket;
+      if (!column.vocabulary.empty()) json["vocabulary"] = column.vocabulary;
       break;
   }
   return json;

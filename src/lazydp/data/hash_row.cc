@@ -6,27 +6,23 @@
 #include <algorithm>
 
 namespace lazydp {
-namespace {
-
-// Uniform to within rows / 2^64, and without a division.
-std::uint32_t row_of(std::uint64_t hash, std::uint64_t rows) {
-  __extension__ using Wide = unsigned __int128;
-  if (rows == 1) return 0;
-  return 1 + static_cast<std::uint32_t>((Wide{hash} * (rows - 1)) >> 64);
-}
-
-}  // namespace
-
 std::uint64_t column_seed(std::string_view column, std::uint64_t salt) {
   return XXH3_64bits_withSeed(column.data(), column.size(), salt);
 }
 
-std::uint32_t hash_row(std::string_view value, std::uint64_t seed, std::uint64_t rows) {
-  return row_of(XXH3_64bits_withSeed(value.data(), value.size(), seed), rows);
+std::uint64_t hash_value(std::string_view value, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(value.data(), value.size(), seed);
 }
 
-std::uint32_t hash_row(std::uint64_t value, std::uint64_t seed, std::uint64_t rows) {
-  return row_of(XXH3_64bits_withSeed(&value, sizeof value, seed), rows);
+std::uint64_t hash_value(std::uint64_t value, std::uint64_t seed) {
+  return XXH3_64bits_withSeed(&value, sizeof value, seed);
+}
+
+// Uniform to within rows / 2^64, and without a division.
+std::uint32_t hashed_row(std::uint64_t hash, std::uint64_t rows) {
+  __extension__ using Wide = unsigned __int128;
+  if (rows == 1) return 0;
+  return 1 + static_cast<std::uint32_t>((Wide{hash} * (rows - 1)) >> 64);
 }
 
 std::uint64_t hash_key(std::string_view value, std::uint64_t seed) {

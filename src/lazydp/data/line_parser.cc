@@ -81,10 +81,13 @@ LineParser::LineParser(const Schema& schema, std::size_t longest_record)
       others_missing_(schema.missing.size() > (empty_is_missing_ ? 1u : 0u)) {
   std::array<std::size_t, 5> places{};
   std::size_t keys = 0;
+  std::size_t tables = 0;
   for (const Column& column : schema_.columns) {
+    const bool has_table = column.role == Role::categorical || column.role == Role::multi;
     plans_.push_back({.column = &column,
                       .place = places[static_cast<std::size_t>(column.role)]++,
                       .key = column.key ? keys++ : 0,
+                      .table = has_table ? tables++ : 0,
                       .seed = column_seed(column.name, schema_.salt)});
   }
 }
@@ -220,23 +223,39 @@ bool LineParser::use_multi(const Plan& plan, std::string_view value, Records& ou
 }
 
 bool LineParser::row_of(const Plan& plan, std::string_view value, std::uint32_t& row) {
+  std::uint64_t hash = 0;
+  if (!hash_of(plan, value, hash)) return false;
+  const Column& column = *plan.column;
+  if (counts_ != nullptr) ++(*counts_)[plan.table][hash];
+  if (column.vocabulary.empty()) {
+    row = hashed_row(hash, column.rows);
+    return true;
+  }
+  const auto found = std::ranges::lower_bound(column.vocabulary, hash);
+  const bool known = found != column.vocabulary.end() && *found == hash;
+  row = known ? kFirstVocabularyRow + static_cast<std::uint32_t>(found - column.vocabulary.begin())
+              : kRareRow;
+  return true;
+}
+
+bool LineParser::hash_of(const Plan& plan, std::string_view value, std::uint64_t& hash) {
   const Column& column = *plan.column;
   if (column.hexadecimal) {
     std::uint64_t number = 0;
     if (!parse_hexadecimal(value, number)) {
       return refuse(column, value, "at most 16 hexadecimal digits");
     }
-    row = hash_row(number, plan.seed, column.rows);
+    hash = hash_value(number, plan.seed);
   } else if (column.bucket > 0.0) {
     constexpr double kMost = 0x1p62;
     double number = 0.0;
     if (whole(without_plus(value), number) != std::errc()) return refuse(column, value, "a number");
     number = std::floor(number / column.bucket);
     if (!(std::abs(number) < kMost)) return refuse(column, value, "a number that has a bucket");
-    row = hash_row(static_cast<std::uint64_t>(static_cast<std::int64_t>(number)), plan.seed,
-                   column.rows);
+    const auto bucket = static_cast<std::int64_t>(number);
+    hash = hash_value(static_cast<std::uint64_t>(bucket), plan.seed);
   } else {
-    row = hash_row(value, plan.seed, column.rows);
+    hash = hash_value(value, plan.seed);
   }
   return true;
 }

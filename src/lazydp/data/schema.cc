@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "lazydp/base/error.h"
@@ -36,6 +37,12 @@ void validate_rows(const Column& column) {
   if (column.rows < 1 || column.rows > kMaxHashRows) {
     refuse(column, "has " + std::to_string(column.rows) +
                        " rows; it must have between 1 and 2^31 (row 0 is for missing values)");
+  }
+  const auto& vocabulary = column.vocabulary;
+  if (!vocabulary.empty() &&
+      (column.rows != vocabulary.size() + kFirstVocabularyRow ||
+       std::ranges::adjacent_find(vocabulary, std::greater_equal<>()) != vocabulary.end())) {
+    refuse(column, "has a vocabulary that does not fit its rows, or is not in order");
   }
   if (!(column.bucket >= 0.0) || std::isinf(column.bucket)) {
     refuse(column, "has bucket " + std::to_string(column.bucket) +

@@ -33,7 +33,10 @@ struct Column {
   bool hexadecimal = false;              // categorical, multi: at most 16 hexadecimal digits
   double bucket = 0.0;                   // categorical: a number, rounded down to a multiple of it
   std::string separator = {};            // multi: between values
-  bool key = false;                      // a hash of it is kept, to split and to protect by
+  // categorical, multi: the hashes of values that have a row of their own, ascending. The first has
+  // row 2, all other values share row 1. Empty: values are hashed to rows.
+  std::vector<std::uint64_t> vocabulary = {};
+  bool key = false;  // a hash of it is kept, to split and to protect by
 };
 
 struct Schema {
@@ -57,6 +60,8 @@ struct Schema {
 };
 
 inline constexpr std::uint64_t kMaxHashRows = std::uint64_t{1} << 31;
+inline constexpr std::uint32_t kRareRow = 1;  // of a column with a vocabulary
+inline constexpr std::uint32_t kFirstVocabularyRow = 2;
 inline constexpr std::size_t kMaxColumns = 4096;
 
 // The Criteo logs: a label, 13 whole numbers, 26 hexadecimal values; tab-separated, no header.

@@ -60,6 +60,20 @@ class Keys {
     if (error != std::errc() || stop != end) refuse("salt", "a whole number below 2^64");
   }
 
+  // Numbers of sixteen hexadecimal digits, one after the other.
+  void take_hexadecimal(std::string_view key, std::vector<std::uint64_t>& out) {
+    constexpr std::size_t kDigits = 16;
+    std::string text;
+    take(key, text);
+    for (std::size_t i = 0; i < text.size(); i += kDigits) {
+      const char* end = text.data() + std::min(text.size(), i + kDigits);
+      const auto [stop, error] = std::from_chars(text.data() + i, end, out.emplace_back(), 16);
+      if (error != std::errc() || stop != text.data() + i + kDigits) {
+        refuse(key, "what lazydp convert wrote");
+      }
+    }
+  }
+
   const toml::array* take_tables(std::string_view key) {
     const toml::node* node = find(key);
     if (node == nullptr) return nullptr;
@@ -146,6 +160,7 @@ Column parse_column(const toml::table& table, const std::string& where) {
     keys.take("hexadecimal", column.hexadecimal);
     if (column.role == Role::categorical) keys.take("bucket", column.bucket);
     if (column.role == Role::multi) keys.take("separator", column.separator);
+    keys.take_hexadecimal("vocabulary", column.vocabulary);
   }
   keys.expect_no_more();
   return column;

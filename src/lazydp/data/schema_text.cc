@@ -42,6 +42,17 @@ std::string list_text(const std::vector<std::string>& values) {
   return "[" + out + "]";
 }
 
+// Sixteen digits each, one after the other: a million of them are one value, quickly read.
+std::string hexadecimal(const std::vector<std::uint64_t>& values) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(values.size() * 16);
+  for (const std::uint64_t value : values) {
+    for (int shift = 60; shift >= 0; shift -= 4) out += kDigits[value >> shift & 15];
+  }
+  return out;
+}
+
 class Writer {
  public:
   void line(std::string_view key, const std::string& value) {
@@ -74,6 +85,7 @@ void write_table(Writer& out, const Column& column) {
   if (column.hexadecimal) out.line("hexadecimal", true);
   if (column.bucket > 0.0) out.line("bucket", number_text(column.bucket));
   if (column.role == Role::multi) out.line("separator", quoted(column.separator));
+  if (!column.vocabulary.empty()) out.line("vocabulary", quoted(hexadecimal(column.vocabulary)));
 }
 
 }  // namespace
