@@ -43,21 +43,23 @@ INSTANTIATE_TEST_SUITE_P(FixedAndVariable, EveryDataFile, testing::Bool());
 
 TEST_P(EveryDataFile, GivesBackEveryExampleInAnyOrder) {
   constexpr std::uint64_t kExamples = 5000;  // dozens of pages
-  const DataFile data(file(kExamples));
-  ASSERT_EQ(data.size(), kExamples);
-  EXPECT_GT(data.header().pages, 20u);
-  EXPECT_EQ(data.header().positives, (kExamples + 2) / 3);
-  std::vector<ExampleId> order(kExamples);
-  std::iota(order.begin(), order.end(), ExampleId{0});
-  std::ranges::shuffle(order, std::mt19937_64(1));
-  order.push_back(order.front());  // twice in a batch
-  Batch batch;
-  data.read(order, batch);
-  for (std::size_t i = 0; i < order.size(); ++i) {
-    expect_example(batch, i, plain_example(order[i], GetParam()));
+  for (const std::uint64_t memory : {std::uint64_t{0}, ~std::uint64_t{0}}) {
+    const DataFile data(file(kExamples), memory);
+    ASSERT_EQ(data.size(), kExamples);
+    EXPECT_GT(data.header().pages, 20u);
+    EXPECT_EQ(data.header().positives, (kExamples + 2) / 3);
+    std::vector<ExampleId> order(kExamples);
+    std::iota(order.begin(), order.end(), ExampleId{0});
+    std::ranges::shuffle(order, std::mt19937_64(1));
+    order.push_back(order.front());  // twice in a batch
+    Batch batch;
+    data.read(order, batch);
+    for (std::size_t i = 0; i < order.size(); ++i) {
+      expect_example(batch, i, plain_example(order[i], GetParam()));
+    }
+    for (ExampleId i = 0; i < kExamples; ++i) ASSERT_EQ(data.key_of(i, 0), i / 4 + 1);
+    data.check_all_pages();
   }
-  for (ExampleId i = 0; i < kExamples; ++i) ASSERT_EQ(data.key_of(i, 0), i / 4 + 1);
-  data.check_all_pages();
 }
 
 TEST_P(EveryDataFile, MayBeEmptyOrHoldOneExample) {

@@ -3,7 +3,6 @@
 #include "lazydp/data/convert.h"
 
 #include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <limits>
 
@@ -13,6 +12,7 @@
 #include "lazydp/apps/output.h"
 #include "lazydp/apps/run_options.h"
 #include "lazydp/apps/schema_file.h"
+#include "lazydp/apps/stopwatch.h"
 #include "lazydp/apps/verbs.h"
 #include "lazydp/base/system_memory.h"
 #include "lazydp/data/guess_schema.h"
@@ -24,16 +24,6 @@ namespace {
 
 constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kCriteoRows = 100'000;
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 // A line that changes, on a terminal only.
 class ConvertProgress {

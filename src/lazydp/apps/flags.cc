@@ -74,8 +74,9 @@ constexpr std::array kFlags = {
          "data, and not covered by epsilon; off"},
     Flag{"--max-bad-lines", &G::max_bad_lines, kConvert, "N", kData,
          "how many lines may be left out; 0"},
-    Flag{"--examples", &G::examples, kCosts | kGenerate, "N", kData,
-         "how many there are, with --batch; treated as public (lazydp generate: to write; 1000000)"},
+    Flag{
+        "--examples", &G::examples, kCosts | kGenerate, "N", kData,
+        "how many there are, with --batch; treated as public (lazydp generate: to write; 1000000)"},
     Flag{"--show", &G::show, kInspect, "N", kData, "print the first examples; 0"},
     Flag{"--verify", &G::verify, kInspect, "", kData, "read and check every page"},
     Flag{"--sampling", &G::sampling, kTrain, "poisson|shuffled", kData,

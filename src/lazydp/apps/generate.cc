@@ -17,7 +17,7 @@ namespace lazydp::apps {
 
 void generate(const Given& given) {
   choose_threads(given);
-  const std::string path = only_operand(given, "the data file to write");
+  const std::string& path = given.operands.front();
   refuse_to_replace(path);
   const ModelChoice model = choose_model(given);
   TaskChoice choice = choose_task(given, model);

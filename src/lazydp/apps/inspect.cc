@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "lazydp/apps/number_text.h"
-#include "lazydp/apps/operands.h"
 #include "lazydp/apps/output.h"
 #include "lazydp/apps/run_options.h"
 #include "lazydp/apps/schema_json.h"
@@ -77,7 +76,7 @@ void print_examples(std::ostream& out, const Batch& batch) {
 
 void inspect(const Given& given) {
   choose_threads(given);
-  const DataFile data(only_operand(given, "the data file to look into"));
+  const DataFile data(given.operands.front());
   constexpr std::uint64_t kMostShown = 1'000'000;
   std::vector<ExampleId> shown(
       std::min(data.size(), given.show ? whole_number("show", *given.show, 0, kMostShown) : 0));

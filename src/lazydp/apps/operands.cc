@@ -1,7 +1,6 @@
 #include "lazydp/apps/operands.h"
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -27,13 +26,6 @@ bool same_file(const std::string& a, const std::string& b) {
 
 }  // namespace
 
-std::string only_operand(const Given& given, const std::string& what) {
-  if (given.operands.size() != 1) {
-    throw UserError(std::to_string(given.operands.size()) + " files are named; name one, " + what);
-  }
-  return given.operands.front();
-}
-
 void refuse_to_replace(const std::string& path) {
   std::error_code ignored;
   if (path == "-") throw UserError("the output is '-'; it must be a file");
@@ -43,10 +35,6 @@ void refuse_to_replace(const std::string& path) {
 }
 
 InputsAndOutput inputs_and_output(const Given& given) {
-  if (given.operands.size() < 2) {
-    throw UserError(std::to_string(given.operands.size()) +
-                    " files are named; name the inputs, then the output");
-  }
   InputsAndOutput files{{given.operands.begin(), given.operands.end() - 1}, given.operands.back()};
   if (std::ranges::count(files.inputs, "-") > 1) {
     throw UserError("'-' is named more than once; standard input can be read only once");

@@ -8,16 +8,13 @@
 
 namespace lazydp::apps {
 
-// The only one; UserError if there are none or several. `what` says what it is for.
-std::string only_operand(const Given& given, const std::string& what);
-
 struct InputsAndOutput {
   std::vector<std::string> inputs;
   std::string output;
 };
 
-// All but the last, and the last. UserError unless there are two, or if the output is one of the
-// inputs, or a file that is there and is no data file: somebody may have forgotten to name one.
+// All but the last, and the last. UserError if the output is one of the inputs, or a file that is
+// there and is no data file: somebody may have forgotten to name one.
 InputsAndOutput inputs_and_output(const Given& given);
 
 // UserError if `path` is there and is no data file.

@@ -84,8 +84,8 @@ double choose_delta(const Given& given, const Defaults& defaults, std::uint64_t 
   return *delta;
 }
 
-// A budget chooses the noise, unless the user did: then it only says when to stop. Where nothing can
-// be claimed, a usual budget still says how much noise is usual.
+// A budget chooses the noise, unless the user did: then it only says when to stop. Where nothing
+// can be claimed, a usual budget still says how much noise is usual.
 void choose_budget(const Given& given, const Defaults& defaults, RunOptions& run) {
   const bool usual = !given.epsilon && !given.noise_multiplier && defaults.epsilon > 0.0;
   if (!given.epsilon && !usual) return;

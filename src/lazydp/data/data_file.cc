@@ -6,7 +6,6 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/base/system_memory.h"
 #include "lazydp/data/sampler.h"
 #include "lazydp/data/schema_text.h"
 
@@ -21,9 +20,10 @@ std::uint32_t word(const std::byte* from, std::size_t i) {
 
 }  // namespace
 
-DataFile::DataFile(const std::string& path) : file_(path, MappedFile::Access::random) {
+DataFile::DataFile(const std::string& path, std::uint64_t memory)
+    : file_(path, MappedFile::Access::random) {
   read_header();
-  larger_than_memory_ = bytes() > available_memory();
+  larger_than_memory_ = bytes() > memory;
   if (!layout_.fixed()) read_directory();
   checked_ = std::make_unique<std::atomic<bool>[]>(header_.pages);
 }

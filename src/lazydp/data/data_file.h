@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lazydp/base/mapped_file.h"
+#include "lazydp/base/system_memory.h"
 #include "lazydp/data/dataset.h"
 #include "lazydp/data/file_layout.h"
 #include "lazydp/data/schema.h"
@@ -23,7 +24,8 @@ namespace lazydp {
 // even then no row out of range gets out. May be read by several threads at once.
 class DataFile final : public Dataset {
  public:
-  explicit DataFile(const std::string& path);
+  // Of a file that is larger than `memory`, batches are asked for before they are read.
+  explicit DataFile(const std::string& path, std::uint64_t memory = available_memory());
 
   std::uint64_t size() const override { return header_.examples; }
   // A file without dense columns has one feature that is always 1: models have something to read.

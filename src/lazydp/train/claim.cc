@@ -35,7 +35,8 @@ std::string in_words(const Trainer& trainer) {
       << noise << ", " << trainer.ledger().steps()
       << " steps; neighbours differ by adding or removing " << trainer.protected_unit()
       << "; the data-set size, " << std::llround(m.expected_batch / m.sampling_rate)
-      << (trainer.protects_examples() ? " examples" : " units") << ", is treated as public; the released model is protected, intermediate states "
+      << (trainer.protects_examples() ? " examples" : " units")
+      << ", is treated as public; the released model is protected, intermediate states "
          "are not";
   return out.str();
 }
