@@ -126,6 +126,33 @@ TEST_F(TrainOnUsers, RefusesWhatDoesNotGoTogether) {
   refuse({"--data", "s.toml"}, "is not a LazyDP data file");
 }
 
+TEST_F(TrainOnUsers, ReleasesASchemaAndTheProtectedUnitOnTheCard) {
+  const Ran ran = place_.run({"train", "--data", "a.ldp", "--privacy-unit", "user", "--steps", "3",
+                              "--batch", "20", "--out", "r"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto card = nlohmann::json::parse(contents(place_ / "r/model/card.json"));
+  EXPECT_EQ(card["data"]["schema"]["column"][0]["name"], "user");
+  EXPECT_EQ(card["data"]["schema"]["salt"], "0");
+  EXPECT_NE(card.dump().find("all examples of one value of user"), std::string::npos);
+}
+
+// The file may lie elsewhere when a run goes on; what it holds may not have changed.
+TEST_F(TrainOnUsers, GoesOnOnlyWithItsOwnData) {
+  const Words begin = {"train", "--data", "a.ldp", "--steps",      "4",      "--batch",
+                       "64",    "--out",  "r",     "--no-release", "--seed", "1"};
+  ASSERT_EQ(place_.run(begin).code, 0);
+  std::string text = contents(place_ / "a.csv");
+  text[0] = 'v';  // one value of one line
+  place_.write("b.csv", text);
+  ASSERT_EQ(place_.run({"convert", "csv", "--schema", "s.toml", "b.csv", "b.ldp"}).code, 0);
+  const Ran other = place_.run({"resume", "r", "--data", "b.ldp"});
+  EXPECT_NE(other.code, 0);
+  EXPECT_NE(other.err.find("data"), std::string::npos) << other.err;
+  std::filesystem::rename(place_ / "a.ldp", place_ / "moved.ldp");
+  const Ran moved = place_.run({"resume", "r", "--data", "moved.ldp"});
+  EXPECT_EQ(moved.code, 0) << moved.err;
+}
+
 // A page that was damaged is an I/O error, not a model.
 TEST_F(TrainOnUsers, StopsAtADamagedPage) {
   std::string bytes = contents(place_ / "a.ldp");

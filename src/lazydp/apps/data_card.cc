@@ -19,7 +19,7 @@ Json card_of_data(const TaskChoice& task) {
 Json identity_of_data(const TaskChoice& task) {
   if (!task.file) return task.name;
   const DataChoice& data = *task.file;
-  return {{"checksum", std::to_string(data.file->header().checksum)},
+  return {{"data_checksum", std::to_string(data.file->header().checksum)},
           {"split", data.split},
           {"privacy_unit", data.unit}};
 }
