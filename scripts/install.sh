@@ -22,7 +22,7 @@ need_build() {
   need ninja-build find_ninja
   need pkg-config command -v pkg-config
   for package in libhwy-dev libopenblas-dev libopenblas-pthread-dev libkissfft-dev libcli11-dev \
-    libtomlplusplus-dev nlohmann-json3-dev libsodium-dev libxxhash-dev; do
+    libtomlplusplus-dev nlohmann-json3-dev libsodium-dev libxxhash-dev zlib1g-dev libzstd-dev; do
     need "$package"
   done
 }

@@ -5,13 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
+
+#include "tests/support/temporary_folder.h"
 
 namespace lazydp::apps {
 
@@ -25,50 +23,40 @@ struct Ran {
   }
 };
 
-inline std::string contents(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 // A directory that goes away with this object.
-class Workplace {
+class Workplace : public TemporaryFolder {
  public:
-  Workplace() {
-    std::string name = (std::filesystem::temp_directory_path() / "lazydp test XXXXXX").string();
-    path_ = mkdtemp(name.data());
-  }
-  ~Workplace() { std::filesystem::remove_all(path_); }
-  Workplace(const Workplace&) = delete;
-  Workplace& operator=(const Workplace&) = delete;
+  Ran run(const std::vector<std::string>& words) const { return start(LAZYDP_PROGRAM, words); }
 
-  std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
-  void write(const std::string& name, const std::string& text) const {
-    std::ofstream(path_ / name) << text;
-  }
-  std::vector<std::string> files() const {
-    std::vector<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
-      names.push_back(entry.path().filename().string());
-    }
-    std::ranges::sort(names);
-    return names;
+  // A shell script, in which $LAZYDP is the program.
+  Ran shell(const std::string& script) const {
+    setenv("LAZYDP", LAZYDP_PROGRAM, 1);
+    return start("/bin/sh", {"-c", script});
   }
 
-  Ran run(const std::vector<std::string>& words) const {
-    const Workplace streams;
+  // The flags of one run after `verb`, and what --json then holds.
+  nlohmann::json json(std::vector<std::string> words) const {
+    words.insert(words.end(), {"--quiet", "--json", "numbers.json"});
+    last_ = run(words);
+    return last_.code == 0 ? nlohmann::json::parse(contents(*this / "numbers.json"))
+                           : nlohmann::json();
+  }
+  const Ran& last() const { return last_; }
+
+ private:
+  Ran start(const char* program, const std::vector<std::string>& words) const {
+    const TemporaryFolder streams;
     const pid_t child = fork();
     if (child == 0) {
-      if (chdir(path_.c_str()) != 0) _exit(126);
+      if (chdir(path().c_str()) != 0) _exit(126);
       const auto out = (streams / "out").string();
       const auto err = (streams / "err").string();
       if (freopen(out.c_str(), "w", stdout) == nullptr) _exit(126);
       if (freopen(err.c_str(), "w", stderr) == nullptr) _exit(126);
-      std::vector<char*> argv = {const_cast<char*>(LAZYDP_PROGRAM)};
+      std::vector<char*> argv = {const_cast<char*>(program)};
       for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
       argv.push_back(nullptr);
-      execv(LAZYDP_PROGRAM, argv.data());
+      execv(program, argv.data());
       _exit(127);
     }
     int status = 0;
@@ -78,17 +66,6 @@ class Workplace {
             .err = contents(streams / "err")};
   }
 
-  // The flags of one run after `verb`, and what --json then holds.
-  nlohmann::json json(std::vector<std::string> words) const {
-    words.insert(words.end(), {"--quiet", "--json", "numbers.json"});
-    last_ = run(words);
-    return last_.code == 0 ? nlohmann::json::parse(contents(path_ / "numbers.json"))
-                           : nlohmann::json();
-  }
-  const Ran& last() const { return last_; }
-
- private:
-  std::filesystem::path path_;
   mutable Ran last_;
 };
 

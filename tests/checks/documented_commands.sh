@@ -8,6 +8,7 @@ ran=0
 failed=0
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
+ln -s "$PWD/examples" "$scratch/examples" # documents name files as seen from the root
 while IFS= read -r line; do
   command=${line#*'$ build/lazydp'}
   command=${command%%  #*} # a comment after two spaces

@@ -1,5 +1,7 @@
 #include "lazydp/apps/defaults.h"
 
+#include <algorithm>
+#include <bit>
 #include <limits>
 
 namespace lazydp::apps {
@@ -59,6 +61,18 @@ Defaults defaults_for(const Synthetic& data, const Recipe& recipe) {
   if (size == nullptr) return recipe.clips() ? kTimingPrivate : kTimingPlain;
   if (*size == ClickSize::small) return recipe.clips() ? kClickPrivate : kClickPlain;
   return recipe.clips() ? kLargePrivate : kLargePlain;
+}
+
+Defaults defaults_for_file(std::uint64_t examples, const Recipe& recipe) {
+  constexpr std::uint64_t kMany = 500'000;
+  constexpr double kUsualEpsilon = 8.0;
+  const bool many = examples >= kMany;
+  Defaults defaults =
+      recipe.clips() ? (many ? kLargePrivate : kClickPrivate) : (many ? kLargePlain : kClickPlain);
+  const std::uint64_t share = recipe.clips() ? examples / 16 : examples / 64;
+  defaults.batch = std::min(defaults.batch, std::bit_floor(std::max<std::uint64_t>(1, share)));
+  if (defaults.noise_multiplier > 0.0) defaults.epsilon = kUsualEpsilon;
+  return defaults;
 }
 
 }  // namespace lazydp::apps

@@ -21,9 +21,14 @@ struct Defaults {
   double clip_norm = 0.0;
   double noise_multiplier = 0.0;
   double delta = 1e-6;
+  double epsilon = 0.0;  // above 0: the noise multiplier is the least that stays within it
 };
 
 // Clipped gradients are bounded, so what clips takes larger batches and larger rates.
 Defaults defaults_for(const Synthetic& data, const Recipe& recipe);
+
+// For data that nobody has tuned for: what does well on click tasks of about that size, with
+// batches that are a power of two and a small part of the data.
+Defaults defaults_for_file(std::uint64_t examples, const Recipe& recipe);
 
 }  // namespace lazydp::apps

@@ -35,6 +35,11 @@ double estimated_step_seconds(RunOptions options) {
   }
   options.plan.steps = std::min(options.plan.steps, kTrialSteps);
   options.plan.budget.reset();
+  options.task = {.name = "a trial",
+                  .what = AccessLaw{},
+                  .file = nullptr,
+                  .timing_examples = options.task.examples()};
+  options.performance.read_ahead = false;
   const auto data = make_timing_dataset({.examples = options.task.examples(),
                                          .dense_features = shape.dense_features(),
                                          .table_rows = shape.table_rows,

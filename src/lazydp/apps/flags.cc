@@ -13,7 +13,13 @@ constexpr std::uint32_t kAudit = audit_flags;
 constexpr std::uint32_t kMechanism = kTrain | privacy_flags;
 constexpr std::uint32_t kAll = kRuns | demo_flags;
 constexpr std::uint32_t kFolder = resume_flags | release_flags;
-constexpr std::uint32_t kOut = kAll | release_flags | kCosts | kAudit;
+constexpr std::uint32_t kConvert = convert_criteo_flags | convert_csv_flags;
+constexpr std::uint32_t kCsv = convert_csv_flags;
+constexpr std::uint32_t kGenerate = generate_flags;
+constexpr std::uint32_t kInspect = inspect_flags;
+constexpr std::uint32_t kShapes = kRuns | kGenerate;
+constexpr std::uint32_t kDataFiles = kConvert | kGenerate | kInspect;
+constexpr std::uint32_t kOut = kAll | release_flags | kCosts | kAudit | kDataFiles;
 
 constexpr std::string_view kModel = "Model";
 constexpr std::string_view kData = "Data";
@@ -34,23 +40,45 @@ constexpr std::array kFlags = {
     Flag{"--runs", &G::runs, kAudit, "N", kTraining,
          "tiny models to train with the canary, and as many without; 20000"},
 
-    Flag{"--model", &G::model, kRuns, "NAME", kModel,
+    Flag{"--model", &G::model, kShapes, "NAME", kModel,
          "small, mlperf, rmc1, rmc2, rmc3, basic or kaggle; small"},
-    Flag{"--scale", &G::scale, kRuns, "S", kModel, "rows of each table = ceil(S x rows); 1"},
-    Flag{"--rows", &G::rows, kRuns, "LIST", kModel,
+    Flag{"--scale", &G::scale, kShapes, "S", kModel, "rows of each table = ceil(S x rows); 1"},
+    Flag{"--rows", &G::rows, kShapes | convert_criteo_flags, "LIST", kModel,
          "rows of each table instead: 1000,2000 or 26x10000"},
     Flag{"--dim", &G::dim, kRuns, "N", kModel, "width of a row instead"},
-    Flag{"--bottom", &G::bottom, kRuns, "WIDTHS", kModel,
+    Flag{"--bottom", &G::bottom, kShapes, "WIDTHS", kModel,
          "bottom MLP instead, dense features first, dim last: 13-64-16"},
     Flag{"--top", &G::top, kRuns, "WIDTHS", kModel, "top MLP instead, 1 last: 64-1"},
-    Flag{"--pooling", &G::pooling, kRuns, "N", kModel, "look-ups in a bag instead"},
+    Flag{"--pooling", &G::pooling, kShapes, "N", kModel, "look-ups in a bag instead"},
     Flag{"--pooling-mode", &G::pooling_mode, kRuns, "sum|mean", kModel,
          "how a bag becomes a vector; sum"},
 
-    Flag{"--synthetic", &G::synthetic, kRuns, "DATA", kData,
+    Flag{"--synthetic", &G::synthetic, kShapes, "DATA", kData,
          "click, click:large, uniform, zipf:S or skew:36|10|0.6; click for small, else uniform"},
-    Flag{"--examples", &G::examples, kCosts, "N", kData,
-         "how many there are, with --batch; treated as public"},
+    Flag{"--data", &G::data, kTrain, "FILE", kData,
+         "a data file that lazydp convert or generate made; instead of --synthetic"},
+    Flag{"--test", &G::test, kTrain, "SHARE|FILE", kData,
+         "what the model is judged on at the end: a share of the data, or another file; 0.1"},
+    Flag{"--validation", &G::validation, kTrain, "SHARE|FILE", kData,
+         "what it is judged on while training; the test part"},
+    Flag{"--split-by", &G::split_by, kTrain, "position|COLUMN", kData,
+         "shares are the last examples, or all examples of some values of a key column; position"},
+    Flag{"--schema", &G::schema, kConvert, "FILE", kData,
+         "what the columns are: TOML, or a data file whose schema is taken"},
+    Flag{"--guess", &G::guess, kCsv, "", kData,
+         "write a first schema for IN to OUT instead; look at it before you use it"},
+    Flag{"--salt", &G::salt, kConvert, "N", kData,
+         "of the public hash from values to rows; 0, or what the schema says"},
+    Flag{"--min-count", &G::min_count, kConvert, "N", kData,
+         "values that occur so often get rows of their own, all others share one: learned from the "
+         "data, and not covered by epsilon; off"},
+    Flag{"--max-bad-lines", &G::max_bad_lines, kConvert, "N", kData,
+         "how many lines may be left out; 0"},
+    Flag{
+        "--examples", &G::examples, kCosts | kGenerate, "N", kData,
+        "how many there are, with --batch; treated as public (lazydp generate: to write; 1000000)"},
+    Flag{"--show", &G::show, kInspect, "N", kData, "print the first examples; 0"},
+    Flag{"--verify", &G::verify, kInspect, "", kData, "read and check every page"},
     Flag{"--sampling", &G::sampling, kTrain, "poisson|shuffled", kData,
          "how batches are drawn; shuffled claims no epsilon; poisson"},
     Flag{"--sampling-rate", &G::sampling_rate, kMechanism, "Q", kData,
@@ -85,6 +113,8 @@ constexpr std::array kFlags = {
          "at which epsilon is stated; at most 1e-6 and below 1 / examples"},
     Flag{"--accountant", &G::accountant, kMechanism, "rdp|pld", kPrivacy,
          "who computes epsilon; pld (lazydp privacy: also both)"},
+    Flag{"--privacy-unit", &G::privacy_unit, kTrain, "example|COLUMN", kPrivacy,
+         "what is protected: an example, or all examples of one value of a key column; example"},
     Flag{"--seed", &G::seed, kAll | kAudit, "N", kPrivacy,
          "fixes all randomness: runs repeat, and no epsilon is claimed"},
 
@@ -101,7 +131,7 @@ constexpr std::array kFlags = {
     Flag{"--json", &G::json, kOut, "FILE|-", kRun, "the numbers, for machines", false},
     Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture", false},
     Flag{"--quiet", &G::quiet, kOut, "", kRun, "no progress", false},
-    Flag{"--config", &G::config, kAll | kCosts | kAudit, "FILE", kRun,
+    Flag{"--config", &G::config, kAll | kCosts | kAudit | kDataFiles, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins", false},
 
     Flag{"--out", &G::out, train_flags, "DIR", kFiles,

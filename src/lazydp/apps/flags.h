@@ -22,6 +22,8 @@ struct Given {
   Text epsilon, delta, accountant, seed;
   Text settle, stages, threads, eval_every, rounds;
   Text out, checkpoint_every, key_file, no_release, private_metrics, dry_run, branch, previous;
+  Text data, validation, test, split_by, privacy_unit;
+  Text schema, guess, salt, min_count, max_bad_lines, verify, show;
   Text json, svg, quiet, config;
 
   std::vector<std::string> operands = {};  // what stood beside the flags: files and folders
@@ -37,6 +39,10 @@ enum Takes : std::uint32_t {
   audit_flags = 16,
   resume_flags = 32,
   release_flags = 64,
+  convert_criteo_flags = 1 << 8,
+  convert_csv_flags = 1 << 9,
+  generate_flags = 1 << 10,
+  inspect_flags = 1 << 11,
 };
 
 struct Flag {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
 #include <exception>
 #include <iostream>
 #include <new>
@@ -18,7 +19,8 @@ namespace lazydp::apps {
 namespace {
 
 constexpr std::array kVerbs = {
-    Verb{"train", train_flags, "train a model on a synthetic task: progress, AUC, epsilon, speed",
+    Verb{"train", train_flags,
+         "train a model on a data file or a synthetic task: progress, AUC, epsilon, speed",
          "lazydp train --algorithm lazydp --model small --epochs 10 --json run.json", train},
     Verb{"resume", resume_flags, "go on with a run that was interrupted, or train it further",
          "lazydp resume runs/first", resume, "DIR"},
@@ -27,6 +29,15 @@ constexpr std::array kVerbs = {
     Verb{"bench steps", bench_flags, "time the steps of several algorithms, interleaved",
          "lazydp bench steps --algorithms sgd,lazydp,dpsgd-f --model mlperf --scale 0.01",
          bench_steps},
+    Verb{"convert criteo", convert_criteo_flags,
+         "make a data file of Criteo logs: text, gzip or zstd, - for a pipe",
+         "lazydp convert criteo day_0.gz day_1.gz train.ldp", convert_criteo, "IN... OUT"},
+    Verb{"convert csv", convert_csv_flags, "make a data file of any separated text, by a schema",
+         "lazydp convert csv --schema adult.toml adult.csv adult.ldp", convert_csv, "IN... OUT"},
+    Verb{"generate", generate_flags, "write a synthetic task as a data file",
+         "lazydp generate --synthetic click click.ldp", generate, "OUT"},
+    Verb{"inspect", inspect_flags, "what is in a data file", "lazydp inspect click.ldp --verify",
+         inspect, "FILE"},
     Verb{"demo", demo_flags, "SGD and LazyDP on the click task, side by side", "lazydp demo", demo},
     Verb{"privacy epsilon", privacy_flags, "epsilon of a sampling rate, noise multiplier and steps",
          "lazydp privacy epsilon --sampling-rate 0.01 --noise-multiplier 1 --steps 1000 "
@@ -82,6 +93,7 @@ int run(std::vector<std::string> words) {
 int main(int count, char** words) {
   namespace apps = lazydp::apps;
   apps::wait_politely(words);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is then an error of writing, not an end
   try {
     return apps::run({words + 1, words + count});
   } catch (const lazydp::PrivacyError& error) {

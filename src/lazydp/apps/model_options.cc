@@ -13,7 +13,38 @@ namespace {
 constexpr std::uint64_t kManyTables = 65'000;
 constexpr std::uint64_t kAnySize = std::uint64_t{1} << 40;  // ModelShape::validate knows better
 
-// 1000,2000 or 26x10000 or both in one list: 2x1000,500.
+// 13-64-16; a config file's list arrives as 13,64,16.
+std::vector<std::size_t> parse_widths(std::string_view name, const std::string& text) {
+  std::vector<std::size_t> widths;
+  for (const std::string& part : parts_of(text, "-,")) {
+    widths.push_back(whole_number(name, part, 1, kAnySize));
+  }
+  return widths;
+}
+
+Pooling parse_pooling_mode(const std::string& text) {
+  constexpr std::array<std::pair<std::string_view, Pooling>, 2> kModes = {
+      {{"sum", Pooling::sum}, {"mean", Pooling::mean}}};
+  return choice("pooling-mode", text, kModes);
+}
+
+// Rows that nobody can look up would only cost noise; rows that are missing could not be looked up.
+void take_sizes_of(const Given& given, const DataChoice& data, ModelShape& shape) {
+  for (const auto& [flag, name] :
+       {std::pair(&Given::scale, "scale"), {&Given::rows, "rows"}, {&Given::pooling, "pooling"}}) {
+    if (given.*flag) {
+      throw UserError(std::string(name) + " is '" + *(given.*flag) +
+                      "', but data is given, whose schema says that; convert it with other rows");
+    }
+  }
+  shape.table_rows = data.file->table_rows();
+  shape.pooling = 1;
+  shape.bottom.front() = data.file->dense_features();
+  shape.name = given.model ? *given.model + " for this data" : "a model for this data";
+}
+
+}  // namespace
+
 std::vector<RowId> parse_rows(const std::string& text) {
   std::vector<RowId> rows;
   for (const std::string& part : parts_of(text, ",")) {
@@ -31,24 +62,7 @@ std::vector<RowId> parse_rows(const std::string& text) {
   return rows;
 }
 
-// 13-64-16; a config file's list arrives as 13,64,16.
-std::vector<std::size_t> parse_widths(std::string_view name, const std::string& text) {
-  std::vector<std::size_t> widths;
-  for (const std::string& part : parts_of(text, "-,")) {
-    widths.push_back(whole_number(name, part, 1, kAnySize));
-  }
-  return widths;
-}
-
-Pooling parse_pooling_mode(const std::string& text) {
-  constexpr std::array<std::pair<std::string_view, Pooling>, 2> kModes = {
-      {{"sum", Pooling::sum}, {"mean", Pooling::mean}}};
-  return choice("pooling-mode", text, kModes);
-}
-
-}  // namespace
-
-ModelChoice choose_model(const Given& given) {
+ModelChoice choose_model(const Given& given, const DataChoice* data) {
   ModelChoice choice;
   choice.named = given.model.value_or("small");
   if (given.scale) choice.scale = positive("scale", *given.scale);
@@ -57,6 +71,7 @@ ModelChoice choose_model(const Given& given) {
   }
   ModelShape& shape = choice.shape = named_shape(choice.named, choice.scale);
 
+  if (data != nullptr) take_sizes_of(given, *data, shape);
   if (given.rows) shape.table_rows = parse_rows(*given.rows);
   if (given.dim) shape.dim = whole_number("dim", *given.dim, 1, kAnySize);
   if (given.bottom) shape.bottom = parse_widths("bottom", *given.bottom);

@@ -2,7 +2,9 @@
 // Which model: one by name and scale, with any of its sizes replaced.
 
 #include <string>
+#include <vector>
 
+#include "lazydp/apps/data_choice.h"
 #include "lazydp/apps/flags.h"
 #include "lazydp/model/shape.h"
 
@@ -14,7 +16,12 @@ struct ModelChoice {
   double scale = 1.0;
 };
 
-// Throws UserError unless such a model can be built.
-ModelChoice choose_model(const Given& given);
+// 1000,2000 or 26x10000 or both in one list: 2x1000,500. UserError for anything else.
+std::vector<RowId> parse_rows(const std::string& text);
+
+// With a data file the tables and the dense features are those of its schema, and unless a model is
+// named the rest is small: dim 16, one hidden layer of 64. Throws UserError unless such a model can
+// be built.
+ModelChoice choose_model(const Given& given, const DataChoice* data = nullptr);
 
 }  // namespace lazydp::apps

@@ -30,7 +30,9 @@ class Output {
   }
 
   void write(const Json& numbers) const {
-    if (json_) json_->write(numbers.dump(2) + "\n");
+    if (!json_) return;
+    // Names and values that come from files may be anything; JSON is UTF-8.
+    json_->write(numbers.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   }
   bool wants_json() const { return json_.has_value(); }
 

@@ -1,16 +1,16 @@
 #include "lazydp/apps/output_file.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <span>
 #include <system_error>
 #include <utility>
 
+#include "lazydp/base/atomic_file.h"
 #include "lazydp/base/error.h"
 
 namespace lazydp::apps {
@@ -21,37 +21,6 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail(const std::string& path) {
   throw IoError("cannot write " + path + ": " + std::strerror(errno));
 }
-
-// An open file under a temporary name beside `path`, gone with this object unless it is kept.
-class Temporary {
- public:
-  explicit Temporary(const std::string& path) : path_(path), name_(path + ".XXXXXX") {
-    file_ = mkstemp(name_.data());
-    if (file_ < 0) fail(path_);
-  }
-  ~Temporary() {
-    if (file_ >= 0) close(file_);
-    if (!kept_) unlink(name_.c_str());
-  }
-  Temporary(const Temporary&) = delete;
-  Temporary& operator=(const Temporary&) = delete;
-
-  int file() const { return file_; }
-
-  void keep() {
-    constexpr mode_t kReadable = 0644;
-    fchmod(file_, kReadable);
-    const int closed = close(std::exchange(file_, -1));
-    if (closed != 0 || rename(name_.c_str(), path_.c_str()) != 0) fail(path_);
-    kept_ = true;
-  }
-
- private:
-  std::string path_;
-  std::string name_;
-  int file_ = -1;
-  bool kept_ = false;
-};
 
 void write_all(int file, std::string_view text, const std::string& path) {
   while (!text.empty()) {
@@ -69,23 +38,11 @@ bool is_special(const std::string& path) {
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-// The file that a link leads to is replaced, not the link.
-std::string resolved(std::string path) {
-  std::error_code error;
-  if (!fs::is_symlink(path, error)) return path;
-  const fs::path target = fs::weakly_canonical(path, error);
-  return error ? path : target.string();
-}
-
 }  // namespace
 
-OutputFile::OutputFile(std::string path) : path_(resolved(std::move(path))) {
+OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
   if (is_standard_output() || is_special(path_)) return;
-  std::error_code ignored;
-  if (path_.empty()) errno = ENOENT;
-  if (fs::is_directory(path_, ignored)) errno = EISDIR;
-  if (path_.empty() || fs::is_directory(path_, ignored)) fail("'" + path_ + "'");
-  const Temporary probe(path_);
+  const AtomicFile probe(path_);
 }
 
 void OutputFile::write(std::string_view text) const {
@@ -97,9 +54,9 @@ void OutputFile::write(std::string_view text) const {
     if (close(file) != 0) fail(path_);
     return;
   }
-  Temporary temporary(path_);
-  write_all(temporary.file(), text, path_);
-  temporary.keep();
+  AtomicFile file(path_);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
 }
 
 }  // namespace lazydp::apps

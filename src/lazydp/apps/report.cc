@@ -85,6 +85,12 @@ void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
                         "fewer steps.");
   }
   for (const Finished& run : runs) {
+    const auto& data = run.options.task.file;
+    if (!data || data->file->schema().from_data.empty()) continue;
+    print_paragraph(out, "Not covered by epsilon: what the schema of " + run.options.task.name +
+                             " took from the data (" + data->file->schema().from_data + ").");
+  }
+  for (const Finished& run : runs) {
     const auto examples = static_cast<double>(run.options.task.examples());
     if (!run.result.claim.holds || run.options.delta < 1.0 / examples) continue;
     print_paragraph(out, "Careful: delta " + shortest(run.options.delta) + " is not below 1 / " +
@@ -103,22 +109,54 @@ void print_stages(std::ostream& out, const Finished& run) {
   row(out, "ms of a step", text + "(" + stages_name(performance) + " kernels)");
 }
 
+std::string joined(const std::vector<std::size_t>& widths) {
+  std::string text;
+  for (const std::size_t width : widths) text += (text.empty() ? "" : "-") + std::to_string(width);
+  return text;
+}
+
+// The data, and what was chosen for it.
+void print_file(std::ostream& out, const RunOptions& options) {
+  const DataChoice& data = *options.task.file;
+  const ModelShape& shape = options.model.shape;
+  row(out, "data",
+      with_commas(static_cast<double>(data.train->size())) + " examples to train on, split " +
+          data.split);
+  if (data.units) {
+    row(out, "units",
+        with_commas(static_cast<double>(data.units->size())) + " of at most " +
+            with_commas(static_cast<double>(data.units->largest())) + " examples");
+  }
+  row(out, "model",
+      std::to_string(shape.tables()) + " tables of " +
+          with_commas(static_cast<double>(shape.total_rows())) + " rows in all, dim " +
+          std::to_string(shape.dim) + ", bottom " + joined(shape.bottom) + ", top " +
+          joined(shape.top));
+  const Plan& plan = options.plan;
+  row(out, "training",
+      "learning rates " + shortest(plan.table_rate) + " (tables) and " + shortest(plan.dense_rate) +
+          " (dense), clip norm " + shortest(plan.mechanism.clip_norm) + ", noise multiplier " +
+          shortest(plan.mechanism.noise_multiplier));
+}
+
 }  // namespace
 
 void print_report(std::ostream& out, const Finished& run) {
   const auto& [options, result] = run;
   const StepTimes& times = result.times;
   out << "\n"
-      << name_of(run) << " on " << options.model.shape.name << ", synthetic " << options.task.name
+      << name_of(run) << " on " << options.model.shape.name << ", " << options.task.in_words()
       << ": " << with_commas(result.steps) << " steps of "
       << with_commas(static_cast<double>(options.batch)) << " examples, " << result.threads
       << (result.threads == 1 ? " thread, " : " threads, ") << human_duration(result.seconds)
       << "\n\n";
+  if (options.task.file) print_file(out, options);
   if (options.task.learnable()) {
-    row(out, "held-out AUC",
-        fixed(result.held_out.auc, 4) + "   (Bayes " + fixed(result.bayes_auc, 4) + ")");
-    row(out, "held-out log-loss",
-        fixed(result.held_out.logloss, 4) + "   (Bayes " + fixed(result.bayes_logloss, 4) + ")");
+    const auto beside_best = [](double value, double best) {
+      return fixed(value, 4) + (std::isnan(best) ? "" : "   (Bayes " + fixed(best, 4) + ")");
+    };
+    row(out, "held-out AUC", beside_best(result.held_out.auc, result.bayes_auc));
+    row(out, "held-out log-loss", beside_best(result.held_out.logloss, result.bayes_logloss));
   }
   row(out, "training loss", fixed(result.loss, 4) + "   (mean of the last tenth)");
   row(out, "privacy", privacy_in_words(result.claim));

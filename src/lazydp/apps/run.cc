@@ -1,16 +1,17 @@
 #include "lazydp/apps/run.h"
 
-#include <chrono>
 #include <cmath>
 #include <limits>
 #include <string>
 
+#include "lazydp/apps/data_card.h"
 #include "lazydp/apps/interrupt.h"
 #include "lazydp/apps/kept.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/output.h"
 #include "lazydp/apps/report.h"
 #include "lazydp/apps/session.h"
+#include "lazydp/apps/stopwatch.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/base/system_memory.h"
 
@@ -18,16 +19,6 @@ namespace lazydp::apps {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
 
 // The mean loss of a run's last tenth; empty batches have none.
 class FinalLoss {
@@ -73,7 +64,8 @@ int take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Pr
     progress.step(report, epsilon_if_released_now);
     const Step t = report.step;
     if (options.eval_every > 0 && t % options.eval_every == 0 && t < last) {
-      const Metrics metrics = evaluate(trainer, *task.held_out);
+      const Metrics metrics =
+          evaluate(trainer, task.validation ? *task.validation : *task.held_out);
       progress.say(in_words(t, metrics));
       if (log) log->evaluation(t, metrics);
     }
@@ -138,16 +130,15 @@ ReleasedModel release_run(const RunOptions& options, Trainer& trainer, Kept& kep
                           const std::optional<Metrics>& metrics, Progress& progress) {
   const ModelShape& shape = options.model.shape;
   std::uint64_t done = 0;
-  ReleasedModel model =
-      release(std::move(trainer),
-              {.delta = options.delta,
-               .shape = shape,
-               .data = {{"name", options.task.name}, {"examples", options.task.examples()}},
-               .metrics = metrics},
-              [&](std::uint64_t rows) {
-                done += rows;
-                progress.settled(done, shape.total_rows());
-              });
+  ReleasedModel model = release(std::move(trainer),
+                                {.delta = options.delta,
+                                 .shape = shape,
+                                 .data = card_of_data(options.task),
+                                 .metrics = metrics},
+                                [&](std::uint64_t rows) {
+                                  done += rows;
+                                  progress.settled(done, shape.total_rows());
+                                });
   model.write(kept.directory.model());
   return model;
 }

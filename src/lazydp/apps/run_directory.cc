@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lazydp/apps/config_file.h"
+#include "lazydp/apps/data_card.h"
 #include "lazydp/base/atomic_file.h"
 #include "lazydp/base/error.h"
 
@@ -73,7 +74,7 @@ Json settings_of(const RunOptions& options) {
   return {{"plan", json_of(options.plan)},
           {"delta", options.delta},
           {"model", json_of(options.model.shape)},
-          {"data", options.task.name},
+          {"data", identity_of_data(options.task)},
           {"examples", options.task.examples()},
           {"sampling", options.sampling == Sampling::poisson ? "poisson" : "shuffled"},
           {"seed", options.seed ? "fixed" : "secret"}};

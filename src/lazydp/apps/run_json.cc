@@ -1,6 +1,7 @@
 #include "lazydp/apps/run_json.h"
 
 #include "lazydp/apps/quantile.h"
+#include "lazydp/apps/schema_json.h"
 
 namespace lazydp::apps {
 
@@ -25,7 +26,7 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"algorithm", plan.recipe.name},
       {"model", options.model.shape.name},
       {"scale", options.model.scale},
-      {"synthetic", options.task.name},
+      {options.task.file ? "data" : "synthetic", options.task.name},
       {"batch", options.batch},
       {"steps", result.steps},
       {"threads", result.threads},
@@ -63,6 +64,14 @@ Json json_of(const RunOptions& options, const RunResult& result) {
                       {"noise_multiplier_calibrated", options.calibrated}};
   }
   if (!result.released.empty()) json["released"] = result.released;
+  if (const auto& data = options.task.file) {
+    json["examples"] = data->train->size();
+    json["split"] = data->split;
+    json["privacy_unit"] = data->unit;
+    if (data->units) json["units"] = data->units->size();
+    json["held_out_examples"] = data->test ? data->test->size() : 0;
+    json["schema"] = json_of(data->file->schema());
+  }
   if (result.microbatches.examples > 0) {
     json["microbatch"] = {{"examples", result.microbatches.examples},
                           {"bytes_one_pass", result.microbatches.bytes_one_pass}};

@@ -84,27 +84,40 @@ double choose_delta(const Given& given, const Defaults& defaults, std::uint64_t 
   return *delta;
 }
 
-// A budget chooses the noise, unless the user did: then it only says when to stop.
-void choose_budget(const Given& given, RunOptions& run) {
-  if (!given.epsilon) return;
+// A budget chooses the noise, unless the user did: then it only says when to stop. Where nothing
+// can be claimed, a usual budget still says how much noise is usual.
+void choose_budget(const Given& given, const Defaults& defaults, RunOptions& run) {
+  const bool usual = !given.epsilon && !given.noise_multiplier && defaults.epsilon > 0.0;
+  if (!given.epsilon && !usual) return;
   Plan& plan = run.plan;
-  plan.budget = Budget{positive("epsilon", *given.epsilon), run.delta};
-  if (!plan.recipe.no_claim.empty()) {
+  plan.budget = Budget{usual ? defaults.epsilon : positive("epsilon", *given.epsilon), run.delta};
+  if (!usual && !plan.recipe.no_claim.empty()) {
     throw PrivacyError("epsilon is '" + *given.epsilon + "', but nothing can be claimed for " +
                        std::string(plan.recipe.name) + ": " + std::string(plan.recipe.no_claim));
   }
   if (given.noise_multiplier) return;
   plan.mechanism.noise_multiplier = noise_for(plan);
   run.calibrated = true;
+  if (!plan.recipe.no_claim.empty()) plan.budget.reset();
 }
 
 Step choose_eval_every(const Given& given, const TaskChoice& task) {
   if (!given.eval_every) return 0;
-  if (!task.learnable()) {
-    throw UserError("eval-every is '" + *given.eval_every + "', but synthetic " + task.name +
-                    " has nothing to learn; use it with click or click:large");
+  if (!task.has_held_out()) {
+    throw UserError("eval-every is '" + *given.eval_every + "', but " + task.in_words() +
+                    (task.file ? " is not split: nothing is held out"
+                               : " has nothing to learn; use it with click or click:large"));
   }
   return static_cast<Step>(whole_number("eval-every", *given.eval_every, 1, kLastStep));
+}
+
+void require_dense_features(const RunOptions& run) {
+  if (!run.task.file) return;
+  const std::size_t given = run.model.shape.dense_features();
+  const std::size_t wanted = run.task.file->file->dense_features();
+  if (given == wanted) return;
+  throw UserError("the bottom MLP begins with " + std::to_string(given) + "; it must begin with " +
+                  std::to_string(wanted) + ", the number of dense features of " + run.task.name);
 }
 
 template <class Parse>
@@ -120,9 +133,12 @@ RunOptions choose_run(const Given& given) {
 
 RunOptions choose_run(const Given& given, const Recipe& recipe) {
   RunOptions run;
-  run.model = choose_model(given);
-  run.task = choose_task(given, run.model);
-  const Defaults defaults = defaults_for(run.task.what, recipe);
+  const std::shared_ptr<const DataChoice> data = choose_data(given);
+  run.model = choose_model(given, data.get());
+  run.task = choose_task(given, run.model, data);
+  require_dense_features(run);
+  const Defaults defaults =
+      data ? defaults_for_file(data->population(), recipe) : defaults_for(run.task.what, recipe);
 
   Plan& plan = run.plan;
   plan.recipe = recipe;
@@ -141,11 +157,15 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
   plan.clip_schedule = schedule_or_constant(given.clip_schedule);
   run.delta = choose_delta(given, defaults, run.task.examples());
   if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
-  choose_budget(given, run);
+  choose_budget(given, defaults, run);
   plan.validate();
 
   run.performance = choose_performance(given);
+  run.performance.read_ahead = data != nullptr;
   run.sampling = choose_sampling(given);
+  if (data && data->units && run.sampling != Sampling::poisson) {
+    throw UserError("sampling is 'shuffled'; units are sampled by Poisson sampling only");
+  }
   run.seed = choose_seed(given);
   run.eval_every = choose_eval_every(given, run.task);
   return run;

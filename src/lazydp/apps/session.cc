@@ -1,5 +1,6 @@
 #include "lazydp/apps/session.h"
 
+#include "lazydp/base/error.h"
 #include "lazydp/embedding/initialise.h"
 #include "lazydp/random/stream.h"
 
@@ -38,10 +39,24 @@ std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::
                                        : make_shuffled_sampler(seed, examples, batch);
 }
 
+namespace {
+
+// Over the units of the data, if the run protects those.
+std::unique_ptr<Sampler> make_sampler(const RunOptions& options, const Seed& seed) {
+  const double rate = options.plan.mechanism.sampling_rate;
+  const auto& data = options.task.file;
+  if (!data || !data->units) {
+    return make_sampler(options.sampling, seed, options.task.examples(), rate, options.batch);
+  }
+  check(options.sampling == Sampling::poisson, "units are sampled by Poisson sampling");
+  return make_unit_sampler(seed, *data->units, rate, data->unit);
+}
+
+}  // namespace
+
 Running::Running(const RunOptions& options, const Dataset& data, const Seed& seed, Weights weights)
     : session(make_session(options.model.shape, seed, weights)),
-      sampler(make_sampler(options.sampling, seed, options.task.examples(),
-                           options.plan.mechanism.sampling_rate, options.batch)),
+      sampler(make_sampler(options, seed)),
       trainer(options.plan, options.performance, seed, session.model, options.model.shape.mode,
               session.tables, data, *sampler) {}
 

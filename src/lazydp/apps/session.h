@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lazydp/apps/run_options.h"
+#include "lazydp/apps/task.h"
 #include "lazydp/data/sampler.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/model/dlrm.h"

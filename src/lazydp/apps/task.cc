@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "lazydp/base/error.h"
 #include "lazydp/data/click_task.h"
@@ -9,8 +10,6 @@
 namespace lazydp::apps {
 namespace {
 
-// So many that even the largest tables are looked up all over, and not at the same rows again.
-constexpr std::uint64_t kTimingExamples = std::uint64_t{1} << 26;
 constexpr double kClickBytes = 85.0;  // an example
 
 bool fits_click(const ModelShape& shape, ClickSize size) {
@@ -34,18 +33,22 @@ bool fits_click(const ModelShape& shape, ClickSize size) {
 }  // namespace
 
 std::uint64_t TaskChoice::examples() const {
+  if (file) return file->population();
   const auto* size = std::get_if<ClickSize>(&what);
-  return size != nullptr ? ClickShape::of(*size).train : kTimingExamples;
+  return size != nullptr ? ClickShape::of(*size).train : timing_examples;
 }
 
 double TaskChoice::bytes() const {
+  if (file) return 0.0;  // it is mapped: what was read may leave memory again
   const auto* size = std::get_if<ClickSize>(&what);
   if (size == nullptr) return 0.0;
   const ClickShape shape = ClickShape::of(*size);
   return kClickBytes * static_cast<double>(shape.train + shape.held_out);
 }
 
-TaskChoice choose_task(const Given& given, const ModelChoice& model) {
+TaskChoice choose_task(const Given& given, const ModelChoice& model,
+                       std::shared_ptr<const DataChoice> file) {
+  if (file) return {.name = *given.data, .what = {}, .file = std::move(file)};
   const bool learns = model.named == "small" && fits_click(model.shape, ClickSize::small);
   TaskChoice task;
   task.name = given.synthetic.value_or(learns ? "click" : "uniform");
@@ -58,22 +61,34 @@ TaskChoice choose_task(const Given& given, const ModelChoice& model) {
 }
 
 Task make_task(const TaskChoice& choice, const ModelShape& shape) {
+  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+  if (choice.file) {
+    return {.train = choice.file->train,
+            .validation = choice.file->validation,
+            .held_out = choice.file->test,
+            .bayes_auc = kNone,
+            .bayes_logloss = kNone,
+            .file = choice.file};
+  }
   if (const auto* size = std::get_if<ClickSize>(&choice.what)) {
     ClickTask click = make_click_task(*size);
     return {.train = std::move(click.train),
+            .validation = nullptr,
             .held_out = std::move(click.held_out),
             .bayes_auc = click.bayes_auc,
-            .bayes_logloss = click.bayes_logloss};
+            .bayes_logloss = click.bayes_logloss,
+            .file = nullptr};
   }
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   const TimingShape timing{.examples = choice.examples(),
                            .dense_features = shape.dense_features(),
                            .table_rows = shape.table_rows,
                            .pooling = shape.pooling};
   return {.train = make_timing_dataset(timing, std::get<AccessLaw>(choice.what)),
+          .validation = nullptr,
           .held_out = nullptr,
           .bayes_auc = kNone,
-          .bayes_logloss = kNone};
+          .bayes_logloss = kNone,
+          .file = nullptr};
 }
 
 }  // namespace lazydp::apps

@@ -10,6 +10,10 @@ void resume(const Given& given);           // goes on with a run's folder
 void release(const Given& given);          // settles a run and writes its model
 void bench_steps(const Given& given);      // step times of several algorithms, interleaved
 void demo(const Given& given);             // SGD and LazyDP on the click task, side by side
+void convert_criteo(const Given& given);   // Criteo logs to a data file
+void convert_csv(const Given& given);      // any separated text to a data file, by a schema
+void generate(const Given& given);         // a synthetic task as a data file
+void inspect(const Given& given);          // what is in a data file
 void privacy_epsilon(const Given& given);  // what a mechanism costs
 void privacy_noise(const Given& given);    // the least noise within a budget
 void privacy_steps(const Given& given);    // the most steps within a budget

@@ -6,6 +6,12 @@
 
 namespace lazydp {
 
+BatchQueue::BatchQueue(const Dataset& dataset, const Sampler& sampler, LookAhead look_ahead,
+                       Reading reading)
+    : dataset_(dataset), sampler_(sampler), look_ahead_(look_ahead) {
+  if (reading == Reading::ahead) read_ahead_ = std::make_unique<ReadAhead>(dataset, sampler);
+}
+
 void BatchQueue::advance(Step t) {
   check(t >= 1, "steps count from 1");
   if (next_.step == t) std::swap(current_, next_);
@@ -28,8 +34,12 @@ const Batch& BatchQueue::next() const {
 void BatchQueue::fill(Entry& entry, Step t) {
   if (entry.step == t) return;
   entry.step = 0;
-  sampler_.draw(t, examples_);
-  dataset_.read(examples_, entry.batch);
+  if (read_ahead_) {
+    read_ahead_->read(t, entry.batch);
+  } else {
+    sampler_.draw(t, examples_);
+    dataset_.read(examples_, entry.batch);
+  }
   entry.step = t;
 }
 

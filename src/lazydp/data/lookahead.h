@@ -2,24 +2,27 @@
 // The two-entry input queue: the batch of this step and, when asked for, the batch of the next.
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "lazydp/base/types.h"
 #include "lazydp/data/batch.h"
 #include "lazydp/data/dataset.h"
+#include "lazydp/data/read_ahead.h"
 #include "lazydp/data/sampler.h"
 
 namespace lazydp {
 
 enum class LookAhead : std::uint8_t { off, on };
+enum class Reading : std::uint8_t { on_the_spot, ahead };  // ahead: by a thread of its own
 
 // What a step reads is a pure function of (data set, sampler, t), whichever steps were read before:
-// the queue only saves reading a batch twice. Both must outlive it. Once batches have had their
-// largest size, advancing allocates nothing.
+// the queue only saves reading a batch twice, or waiting for it. Both must outlive it. Once batches
+// have had their largest size, advancing allocates nothing.
 class BatchQueue {
  public:
-  BatchQueue(const Dataset& dataset, const Sampler& sampler, LookAhead look_ahead = LookAhead::on)
-      : dataset_(dataset), sampler_(sampler), look_ahead_(look_ahead) {}
+  BatchQueue(const Dataset& dataset, const Sampler& sampler, LookAhead look_ahead = LookAhead::on,
+             Reading reading = Reading::on_the_spot);
 
   // Makes the batch of step t current and, with look-ahead, reads that of step t + 1.
   void advance(Step t);
@@ -42,6 +45,7 @@ class BatchQueue {
   Entry current_;
   Entry next_;
   std::vector<ExampleId> examples_;
+  std::unique_ptr<ReadAhead> read_ahead_;
 };
 
 }  // namespace lazydp

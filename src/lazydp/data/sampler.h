@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "lazydp/base/types.h"
@@ -10,6 +11,8 @@
 #include "lazydp/random/seed.h"
 
 namespace lazydp {
+
+inline constexpr const char* kExampleUnit = "one example";
 
 // The batch of step t is a pure function of (seed, t): steps may be drawn in any order, and a step
 // that is replayed after a crash draws the same examples.
@@ -22,6 +25,9 @@ class Sampler {
 
   // Whether examples join independently of each other, as the accountants assume.
   virtual bool poisson() const = 0;
+
+  // What joins, in words: what a claim protects.
+  virtual std::string unit() const { return kExampleUnit; }
 };
 
 inline constexpr std::uint64_t kMaxExamples = std::uint64_t{1} << 40;

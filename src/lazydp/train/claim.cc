@@ -33,9 +33,10 @@ std::string in_words(const Trainer& trainer) {
   out << "Poisson sampling rate " << sampling << ", clip norm " << m.clip_norm
       << (trainer.plan().clip_schedule.constant() ? "" : " (scheduled)") << ", noise multiplier "
       << noise << ", " << trainer.ledger().steps()
-      << " steps; neighbours differ by adding or removing one example; the data-set size, "
-      << std::llround(m.expected_batch / m.sampling_rate)
-      << " examples, is treated as public; the released model is protected, intermediate states "
+      << " steps; neighbours differ by adding or removing " << trainer.protected_unit()
+      << "; the data-set size, " << std::llround(m.expected_batch / m.sampling_rate)
+      << (trainer.protects_examples() ? " examples" : " units")
+      << ", is treated as public; the released model is protected, intermediate states "
          "are not";
   return out.str();
 }

@@ -37,6 +37,7 @@ struct Plan {
 // What may change speed and memory, but neither the claim nor (to rounding) the model.
 struct Performance {
   bool settle_ahead = false;  // settle the next batch's rows after an update, not when it is read
+  bool read_ahead = false;    // read the next batch on a thread of its own while a step is computed
   Kernels kernels = Kernels::fused;                      // split: for timing the paper's stages
   std::size_t materialize_bytes = std::size_t{2} << 30;  // that DP-SGD(B) may hold at a time
 };

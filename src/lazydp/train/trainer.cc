@@ -22,7 +22,8 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
       tables_(tables),
       sampler_(sampler),
       noise_(seed, plan.noise_draws),
-      queue_(dataset, sampler, performance.settle_ahead ? LookAhead::on : LookAhead::off),
+      queue_(dataset, sampler, performance.settle_ahead ? LookAhead::on : LookAhead::off,
+             performance.read_ahead ? Reading::ahead : Reading::on_the_spot),
       method_(make_gradient_method(plan.recipe.clip, pooling, performance.materialize_bytes)),
       updates_(plan.recipe.noise, tables, table_clock_, noise_, plan.weight_decay > 0.0,
                performance.kernels) {

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lazydp/base/stages.h"
@@ -71,6 +72,8 @@ class Trainer {
   bool released() const { return released_; }
   CheckpointFolder* folder() const { return folder_; }  // null: its state was never kept
   bool samples_by_poisson() const { return sampler_.poisson(); }
+  bool protects_examples() const { return sampler_.unit() == kExampleUnit; }
+  std::string protected_unit() const { return sampler_.unit(); }
   Microbatches microbatches() const { return method_->microbatches(); }
   TableUpdates& updates() { return updates_; }
   const VarianceClock& table_clock() const { return table_clock_; }

@@ -1,0 +1,27 @@
+#include "lazydp/apps/data_card.h"
+
+#include <filesystem>
+#include <string>
+
+#include "lazydp/apps/schema_json.h"
+
+namespace lazydp::apps {
+
+Json card_of_data(const TaskChoice& task) {
+  if (!task.file) return {{"name", task.name}, {"examples", task.examples()}};
+  const DataChoice& data = *task.file;
+  return {{"name", std::filesystem::path(task.name).filename().string()},
+          {data.units ? "units" : "examples", task.examples()},
+          {"privacy_unit", data.unit},
+          {"schema", json_of(data.file->schema())}};
+}
+
+Json identity_of_data(const TaskChoice& task) {
+  if (!task.file) return task.name;
+  const DataChoice& data = *task.file;
+  return {{"data_checksum", std::to_string(data.file->header().checksum)},
+          {"split", data.split},
+          {"privacy_unit", data.unit}};
+}
+
+}  // namespace lazydp::apps

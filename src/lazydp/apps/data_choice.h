@@ -1,0 +1,32 @@
+#pragma once
+// A data file to train on: how it is split, and what of it is protected.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lazydp/apps/flags.h"
+#include "lazydp/data/data_file.h"
+#include "lazydp/data/dataset.h"
+#include "lazydp/data/units.h"
+
+namespace lazydp::apps {
+
+struct DataChoice {
+  std::shared_ptr<const DataFile> file;
+  std::shared_ptr<const Part> train;
+  std::shared_ptr<const Dataset> validation;  // while training; null: the test part
+  std::shared_ptr<const Dataset> test;        // at the end; null if there is none
+  std::string split;                          // in words
+  std::shared_ptr<const Units> units;         // null: an example is a unit
+  std::string unit = "one example";           // what is protected, in words
+
+  // What is sampled, and treated as public.
+  std::uint64_t population() const { return units ? units->size() : train->size(); }
+};
+
+// Null if no --data is given. Opens the file, splits it and finds its units. UserError for shares
+// that leave nothing, columns that are no keys, and files that do not go together.
+std::shared_ptr<const DataChoice> choose_data(const Given& given);
+
+}  // namespace lazydp::apps

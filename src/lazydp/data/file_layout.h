@@ -1,0 +1,98 @@
+#pragma once
+// Where things are in a data file; all numbers little-endian.
+//
+//   header, padded to whole pages   FileHeader, then the schema as TOML
+//   pages of examples               PageHeader, then records
+//   pages of the directory          PageHeader, then the first example of each page; only where
+//                                   records differ in size
+//
+// A record: label f32, dense features f32, one u32 row for each categorical column, a u64 hash for
+// each key column, one u32 count for each multi column, then the rows of these, u32. Where records
+// differ in size, count + 1 u32 offsets (from the first byte of the page) stand before them.
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "lazydp/base/types.h"
+#include "lazydp/data/schema.h"
+
+namespace lazydp {
+
+static_assert(std::endian::native == std::endian::little, "data files are little-endian");
+
+inline constexpr std::uint64_t kFileMagic = 0x0a1a5044797a614cu;  // "Lazy", "DP", 0x1a, newline
+inline constexpr std::uint32_t kFileVersion = 1;
+inline constexpr std::uint32_t kMinPageBytes = 4096;
+inline constexpr std::uint32_t kMaxPageBytes = std::uint32_t{16} << 20;
+
+struct FileHeader {
+  std::uint64_t magic = kFileMagic;
+  std::uint32_t version = kFileVersion;
+  std::uint32_t page_bytes = kMinPageBytes;
+  std::uint64_t examples = 0;
+  std::uint64_t positives = 0;
+  std::uint64_t pages = 0;  // of examples
+  std::uint64_t directory_pages = 0;
+  std::uint64_t schema_bytes = 0;
+  std::uint64_t content = 0;   // a hash of the checksums of all pages, in order
+  std::uint64_t checksum = 0;  // of all before it, and of the schema
+};
+static_assert(sizeof(FileHeader) == 72);
+
+struct PageHeader {
+  std::uint64_t checksum = 0;  // of the rest of the page and its number
+  std::uint32_t count = 0;     // examples, or entries of the directory
+  std::uint32_t zero = 0;
+};
+static_assert(sizeof(PageHeader) == 16);
+
+// Of a page with this number, counted from the first page of examples: swapped pages don't match.
+std::uint64_t page_checksum(std::span<const std::byte> page, std::uint64_t number);
+// `content` of a header after one more page with this checksum.
+std::uint64_t add_to_content(std::uint64_t content, std::uint64_t page_checksum);
+std::uint64_t header_checksum(const FileHeader& header, std::string_view schema);
+
+template <class Value>
+Value load(const std::byte* from) {
+  Value value;
+  std::memcpy(&value, from, sizeof value);
+  return value;
+}
+
+// What the records of a schema look like.
+struct RecordLayout {
+  explicit RecordLayout(const Schema& schema);
+
+  // A column with a table: a categorical column's place among them, or a multi column's.
+  struct TableSlot {
+    bool multi = false;
+    std::size_t place = 0;
+    RowId rows = 0;
+  };
+
+  std::size_t dense = 0;   // features
+  std::size_t single = 0;  // categorical columns
+  std::size_t keys = 0;
+  std::size_t multi = 0;
+  std::vector<TableSlot> tables;
+
+  std::size_t ids_at() const { return sizeof(float) * (1 + dense); }
+  std::size_t keys_at() const { return ids_at() + sizeof(std::uint32_t) * single; }
+  std::size_t counts_at() const { return keys_at() + sizeof(std::uint64_t) * keys; }
+  std::size_t fixed_bytes() const { return counts_at() + sizeof(std::uint32_t) * multi; }
+  bool fixed() const { return multi == 0; }  // all records have the same size
+
+  // Records in a page of this size; only if they have the same size.
+  std::uint32_t per_page(std::uint32_t page_bytes) const {
+    return static_cast<std::uint32_t>((page_bytes - sizeof(PageHeader)) / fixed_bytes());
+  }
+  // A page that holds a good number of examples which each have `values` values in multi columns.
+  std::uint32_t good_page_bytes(std::size_t values) const;
+};
+
+}  // namespace lazydp

@@ -1,0 +1,125 @@
+#include "lazydp/data/schema_text.h"
+
+#include <array>
+#include <charconv>
+#include <cstdio>
+
+namespace lazydp {
+namespace {
+
+// The shortest text that reads back as the same number, and is of floating point to TOML.
+std::string number_text(double value) {
+  std::array<char, 64> buffer;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
+  std::string text(buffer.data(), end);
+  if (text.find_first_of(".en") == std::string::npos) text += ".0";
+  return text;
+}
+
+std::string quoted(std::string_view text) {
+  constexpr char kFirstPrintable = 0x20;
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (c == '\t') {
+      out += "\\t";
+    } else if ((c >= 0 && c < kFirstPrintable) || c == 0x7f) {
+      std::array<char, 8> escape;
+      std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
+      out += escape.data();
+    } else {
+      out += c;
+    }
+  }
+  return out + "\"";
+}
+
+std::string list_text(const std::vector<std::string>& values) {
+  std::string out;
+  for (const std::string& value : values) out += (out.empty() ? "" : ", ") + quoted(value);
+  return "[" + out + "]";
+}
+
+// Sixteen digits each, one after the other: a million of them are one value, quickly read.
+std::string hexadecimal(const std::vector<std::uint64_t>& values) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string out;
+  out.reserve(values.size() * 16);
+  for (const std::uint64_t value : values) {
+    for (int shift = 60; shift >= 0; shift -= 4) out += kDigits[value >> shift & 15];
+  }
+  return out;
+}
+
+class Writer {
+ public:
+  void line(std::string_view key, const std::string& value) {
+    text_ += std::string(key) + " = " + value + "\n";
+  }
+  void line(std::string_view key, bool value) { line(key, std::string(value ? "true" : "false")); }
+  void table(std::string_view name) { text_ += "\n[[" + std::string(name) + "]]\n"; }
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+void write_label(Writer& out, const Column& column) {
+  if (column.positive_from) {
+    out.line("positive_from", number_text(*column.positive_from));
+  } else {
+    out.line("positive", list_text(column.positive));
+  }
+  if (!column.negative.empty()) out.line("negative", list_text(column.negative));
+}
+
+void write_dense(Writer& out, const Column& column) {
+  out.line("transform", quoted(transform_name(column.transform)));
+  if (column.integer) out.line("integer", true);
+}
+
+void write_table(Writer& out, const Column& column) {
+  out.line("rows", std::to_string(column.rows));
+  if (column.hexadecimal) out.line("hexadecimal", true);
+  if (column.bucket > 0.0) out.line("bucket", number_text(column.bucket));
+  if (column.role == Role::multi) out.line("separator", quoted(column.separator));
+  if (!column.vocabulary.empty()) out.line("vocabulary", quoted(hexadecimal(column.vocabulary)));
+}
+
+}  // namespace
+
+std::string_view role_name(Role role) {
+  constexpr std::array<std::string_view, 5> kNames = {"ignore", "label", "dense", "categorical",
+                                                      "multi"};
+  return kNames[static_cast<std::size_t>(role)];
+}
+
+std::string_view transform_name(Transform transform) {
+  return transform == Transform::log ? "log" : "none";
+}
+
+std::string schema_text(const Schema& schema) {
+  Writer out;
+  out.line("source", quoted(schema.source));
+  out.line("separator", quoted(schema.separator));
+  out.line("header", schema.header);
+  out.line("quotes", schema.quotes);
+  out.line("trim", schema.trim);
+  out.line("missing", list_text(schema.missing));
+  out.line("salt", quoted(std::to_string(schema.salt)));
+  if (!schema.from_data.empty()) out.line("from_data", quoted(schema.from_data));
+  for (const Column& column : schema.columns) {
+    out.table("column");
+    out.line("name", quoted(column.name));
+    out.line("role", quoted(role_name(column.role)));
+    if (column.key) out.line("key", true);
+    if (column.role == Role::label) write_label(out, column);
+    if (column.role == Role::dense) write_dense(out, column);
+    if (column.role == Role::categorical || column.role == Role::multi) write_table(out, column);
+  }
+  return out.text();
+}
+
+}  // namespace lazydp
