@@ -5,13 +5,12 @@
 #include "lazydp/train/checkpoint_folder.h"
 #include "lazydp/train/release.h"
 #include "tests/support/runs.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lazydp {
 namespace {
 
 using oracle::plan_of;
-using oracle::ScratchFolder;
 using oracle::Settings;
 using oracle::World;
 
@@ -54,7 +53,7 @@ TEST_P(Resumed, RunEndsWhereTheUninterruptedOneDoesBitForBit) {
   whole.trainer.settle_all();
 
   for (const Step at : {1u, 7u, 14u}) {
-    const ScratchFolder scratch;
+    const TemporaryFolder scratch;
     {
       CheckpointFolder folder(scratch / "checkpoint", {{"a", 1}}, std::nullopt);
       Going first(s, algorithm, Seed::fixed(9));
@@ -82,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, Resumed,
                                           testing::Bool()));
 
 TEST(CheckpointFolder, KeepsTheNewestTwoAndGoesBackToTheFirstOfThem) {
-  const ScratchFolder scratch;
+  const TemporaryFolder scratch;
   CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
   EXPECT_TRUE(folder.empty());
   EXPECT_THROW(folder.open(), UserError);
@@ -99,7 +98,7 @@ TEST(CheckpointFolder, KeepsTheNewestTwoAndGoesBackToTheFirstOfThem) {
 }
 
 TEST(CheckpointFolder, IsItsOwnersAlone) {
-  const ScratchFolder scratch;
+  const TemporaryFolder scratch;
   CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
   Going run({}, "lazydp", Seed::fixed(9));
   run.steps_through(1);
@@ -111,7 +110,7 @@ TEST(CheckpointFolder, IsItsOwnersAlone) {
 }
 
 TEST(CheckpointFolder, SavingSettlesNothing) {
-  const ScratchFolder scratch;
+  const TemporaryFolder scratch;
   CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
   Settings s;
   Going saved(s, "lazydp", Seed::fixed(9));
@@ -125,7 +124,7 @@ TEST(CheckpointFolder, SavingSettlesNothing) {
 }
 
 TEST(CheckpointFolder, ACheckpointOfAnotherModelIsRefused) {
-  const ScratchFolder scratch;
+  const TemporaryFolder scratch;
   CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
   Going run({}, "lazydp", Seed::fixed(9));
   run.steps_through(2);
@@ -141,7 +140,7 @@ TEST(CheckpointFolder, ACheckpointOfAnotherModelIsRefused) {
 // MATH: release a copy at step s and go on from the unsettled state; the same gradients would get
 // two independent noises, which average out.
 TEST(TwoBranches, AreImpossible) {
-  const ScratchFolder scratch;
+  const TemporaryFolder scratch;
   CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
   const Settings s;
   const Seed secret = Seed::from_os();
@@ -174,7 +173,7 @@ TEST(TwoBranches, AreImpossible) {
 }
 
 TEST(TwoBranches, AreImpossibleAfterACrashThatLeftBothStates) {
-  const ScratchFolder scratch;
+  const TemporaryFolder scratch;
   const Settings s;
   Going run(s, "lazydp", Seed::from_os());
   {

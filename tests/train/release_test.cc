@@ -8,17 +8,14 @@
 #include "lazydp/train/checkpoint_folder.h"
 #include "lazydp/train/safetensors.h"
 #include "tests/support/runs.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lazydp {
 namespace {
 
-using oracle::file_bytes;
 using oracle::plan_of;
-using oracle::ScratchFolder;
 using oracle::Settings;
 using oracle::World;
-using oracle::write_bytes;
 
 // A world whose sampler and noise come from one seed, trained for some steps.
 struct Trained : World {
@@ -40,7 +37,7 @@ struct Trained : World {
 };
 
 TEST(Release, WritesEveryWeightUnderItsTorchName) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   Trained run("lazydp", Seed::from_os());
   run.out().write(folder / "model");
   const SafetensorsFile file(folder / "model/model.safetensors");
@@ -69,7 +66,7 @@ TEST(Release, LeavesNoRowBehind) {
 }
 
 TEST(Release, HoldsNoSecretAndNoHole) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Seed secret = Seed::from_os();
   Settings s;
   s.shape = oracle::small_shape({1, 6, 30'000});
@@ -84,7 +81,7 @@ TEST(Release, HoldsNoSecretAndNoHole) {
     hex += digits;
   }
   for (const char* name : {"model/model.safetensors", "model/card.json"}) {
-    const std::string text = file_bytes(folder / name);
+    const std::string text = contents(folder / name);
     EXPECT_EQ(text.find(bytes), std::string::npos) << name;
     EXPECT_EQ(text.find(hex), std::string::npos) << name;
     struct stat status = {};
@@ -92,19 +89,19 @@ TEST(Release, HoldsNoSecretAndNoHole) {
     EXPECT_GE(status.st_blocks * 512, status.st_size) << name << " has holes";
   }
   // Header, card and one float a weight: there is no room for anything else.
-  EXPECT_LT(file_bytes(folder / "model/model.safetensors").size(),
+  EXPECT_LT(contents(folder / "model/model.safetensors").size(),
             run.weights().size() * sizeof(float) + 6000);
 }
 
 TEST(Release, OfTheSameStateWritesTheSameBytes) {
-  const ScratchFolder scratch;
+  const TemporaryFolder scratch;
   CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
   const Settings s;
   Trained run("lazydp", Seed::from_os());
   folder.save(run.trainer);
   run.out().write(scratch / "model");
-  const std::string weights = file_bytes(scratch / "model/model.safetensors");
-  const std::string card = file_bytes(scratch / "model/card.json");
+  const std::string weights = contents(scratch / "model/model.safetensors");
+  const std::string card = contents(scratch / "model/card.json");
 
   const auto checkpoint = folder.open();
   Settings none = s;
@@ -116,8 +113,8 @@ TEST(Release, OfTheSameStateWritesTheSameBytes) {
   folder.restore(*checkpoint, again);
   release(std::move(again), {.delta = 1e-5, .shape = s.shape, .data = {{"name", "test"}}})
       .write(scratch / "model");
-  EXPECT_EQ(file_bytes(scratch / "model/model.safetensors"), weights);
-  EXPECT_EQ(file_bytes(scratch / "model/card.json"), card);
+  EXPECT_EQ(contents(scratch / "model/model.safetensors"), weights);
+  EXPECT_EQ(contents(scratch / "model/card.json"), card);
 }
 
 TEST(Release, OfWhatHasNoClaimSaysWhyOnTheCard) {
@@ -145,36 +142,36 @@ TEST(Release, CardHasTheClaimAndNothingMeasured) {
 }
 
 TEST(VerifiedCard, KnowsAnEditedCardAndAnEditedModel) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   Trained run("lazydp", Seed::from_os());
   run.out().write(folder / "model");
   EXPECT_EQ(verified_card(folder / "model")["version"], 1);
-  const std::string card = file_bytes(folder / "model/card.json");
-  const std::string weights = file_bytes(folder / "model/model.safetensors");
+  const std::string card = contents(folder / "model/card.json");
+  const std::string weights = contents(folder / "model/model.safetensors");
 
   std::string better = card;
   const auto at = better.find("\"epsilon\": ") + std::strlen("\"epsilon\": ");
   better[at] = better[at] == '1' ? '0' : '1';
-  write_bytes(folder / "model/card.json", better);
+  folder.write("model/card.json", better);
   EXPECT_THROW(verified_card(folder / "model"), PrivacyError);
   EXPECT_THROW(run.out().write(folder / "model"), PrivacyError);
-  write_bytes(folder / "model/card.json", "{");
+  folder.write("model/card.json", "{");
   EXPECT_THROW(verified_card(folder / "model"), PrivacyError);
-  write_bytes(folder / "model/card.json", card);
+  folder.write("model/card.json", card);
   EXPECT_EQ(verified_card(folder / "model")["version"], 1);
 
   std::string other = weights;
   other.back() = static_cast<char>(other.back() ^ 1);
-  write_bytes(folder / "model/model.safetensors", other);
+  folder.write("model/model.safetensors", other);
   EXPECT_THROW(verified_card(folder / "model"), PrivacyError);
 }
 
 TEST(Safetensors, FilesAreNotTrusted) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const auto file_with = [&](const std::string& header, std::size_t data) {
     std::uint64_t size = header.size();
     std::string bytes(reinterpret_cast<const char*>(&size), sizeof(size));
-    write_bytes(folder / "file", bytes + header + std::string(data, '\0'));
+    folder.write("file", bytes + header + std::string(data, '\0'));
     return folder / "file";
   };
   EXPECT_EQ(
@@ -191,9 +188,9 @@ TEST(Safetensors, FilesAreNotTrusted) {
         ""}) {
     EXPECT_THROW(SafetensorsFile(file_with(header, 8)), UserError) << header;
   }
-  write_bytes(folder / "file", std::string(8, '\xff'));
+  folder.write("file", std::string(8, '\xff'));
   EXPECT_THROW(SafetensorsFile(folder / "file"), UserError);
-  write_bytes(folder / "file", "abc");
+  folder.write("file", "abc");
   EXPECT_THROW(SafetensorsFile(folder / "file"), UserError);
   EXPECT_THROW(SafetensorsFile(folder / "absent"), IoError);
 }

@@ -5,14 +5,10 @@
 #include <random>
 
 #include "lazydp/base/error.h"
-#include "tests/support/scratch_folder.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lazydp {
 namespace {
-
-using oracle::file_bytes;
-using oracle::ScratchFolder;
-using oracle::write_bytes;
 
 std::string noise(std::size_t size) {
   std::mt19937 rng(1);
@@ -42,7 +38,7 @@ std::string unseal(const std::string& path, std::size_t size, const Lock* lock) 
 class Sealed : public testing::TestWithParam<bool> {
  protected:
   const Lock* lock() const { return GetParam() ? &lock_ : nullptr; }
-  ScratchFolder folder_;
+  TemporaryFolder folder_;
   Lock lock_{"correct horse battery staple"};
 };
 
@@ -58,9 +54,9 @@ TEST_P(Sealed, IsReadBackAsItWasWritten) {
 TEST_P(Sealed, NoBitCanBeFlippedAndNoByteCutOrAdded) {
   const std::string bytes = noise(3000);
   seal(folder_ / "file", bytes, lock());
-  const std::string whole = file_bytes(folder_ / "file");
+  const std::string whole = contents(folder_ / "file");
   const auto refused = [&](const std::string& changed) {
-    write_bytes(folder_ / "changed", changed);
+    folder_.write("changed", changed);
     try {
       unseal(folder_ / "changed", bytes.size(), lock());
       return false;
@@ -85,7 +81,7 @@ TEST_P(Sealed, NoBitCanBeFlippedAndNoByteCutOrAdded) {
 INSTANTIATE_TEST_SUITE_P(PlainAndLocked, Sealed, testing::Bool());
 
 TEST(Lock, AnotherPassphraseOrNoneDoesNotOpen) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   const Lock lock("correct horse battery staple");
   const Lock other("correct horse battery stable");
   const std::string bytes = noise(1000);
@@ -93,15 +89,15 @@ TEST(Lock, AnotherPassphraseOrNoneDoesNotOpen) {
   EXPECT_TRUE(SealedReader::locked(folder / "file"));
   EXPECT_THROW(unseal(folder / "file", bytes.size(), &other), UserError);
   EXPECT_THROW(unseal(folder / "file", bytes.size(), nullptr), UserError);
-  EXPECT_EQ(file_bytes(folder / "file").find(bytes.substr(100, 16)), std::string::npos);
+  EXPECT_EQ(contents(folder / "file").find(bytes.substr(100, 16)), std::string::npos);
 }
 
 TEST(SealedFile, OfTheFutureIsRefusedByName) {
-  const ScratchFolder folder;
+  const TemporaryFolder folder;
   seal(folder / "file", "text", nullptr);
-  std::string bytes = file_bytes(folder / "file");
+  std::string bytes = contents(folder / "file");
   bytes[8] = 2;
-  write_bytes(folder / "file", bytes);
+  folder.write("file", bytes);
   try {
     unseal(folder / "file", 4, nullptr);
     FAIL();
