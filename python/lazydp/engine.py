@@ -191,7 +191,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 self.dataset = data_loader.dataset
             loader: Any = secure_loader(
                 data_loader,
-                seed=_new_seed(None, distributed),
+                seed=_new_seed(None, False),  # ranks draw their parts independently of each other
                 rank=torch.distributed.get_rank() if distributed else 0,
                 world_size=torch.distributed.get_world_size() if distributed else 1,
                 **rest,

@@ -28,6 +28,15 @@ class Bag(Scorer):
         return self.table(ids)
 
 
+class OneRow(Scorer):
+    def __init__(self):
+        super().__init__(DIM)
+        self.table = nn.EmbeddingBag(1, DIM, mode="sum")
+
+    def look_up(self, ids):
+        return self.table(ids * 0)
+
+
 class OffsetBag(Bag):
     """1-D input; ids above 8 are dropped, so bags differ in length and may be empty."""
 
@@ -120,6 +129,7 @@ MODELS = {
     "shared_norm": lambda: nn_norm(Shared()),
     "layered_norm": lambda: Layered(norm=True),
     "bag_sum": lambda: Bag(mode="sum"),
+    "one_row": lambda: OneRow(),
     "bag_mean": lambda: Bag(mode="mean"),
     "bag_sparse": lambda: Bag(mode="sum", sparse=True),
     "bag_padding": lambda: Bag(mode="mean", padding_idx=2),
