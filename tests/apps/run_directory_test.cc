@@ -144,8 +144,6 @@ TEST(RunFolder, ABranchWithALargerBudgetPaysForWhatWasSpent) {
   const Workplace at;
   const Words first = {"--steps", "20", "--epsilon", "2", "--delta", "1e-7", "--out", "run"};
   ASSERT_EQ(train(at, first).code, 0);
-  EXPECT_EQ(at.run({"resume", "run", "--steps", "30", "--branch", "--quiet"}).code, 2)
-      << "nothing is left of the budget";
   const Ran ran =
       at.run({"resume", "run", "--epsilon", "3", "--steps", "30", "--branch", "--quiet"});
   ASSERT_EQ(ran.code, 0) << ran.err;
