@@ -30,7 +30,7 @@ void expect_example(const Batch& batch, std::size_t place, const PlainExample& w
 class EveryDataFile : public testing::TestWithParam<bool> {
  protected:
   std::string file(std::uint64_t examples) const {
-    const std::string path = (folder_ / "a").string();
+    std::string path = (folder_ / "a").string();
     write_plain_file(path, examples, GetParam());
     return path;
   }

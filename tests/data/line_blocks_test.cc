@@ -75,8 +75,9 @@ TEST(LineBlocks, LeaveOutAByteOrderMark) {
 TEST(LineBlocks, SkipLinesThatAreTooLong) {
   const TemporaryFolder folder;
   for (const std::size_t length : {2 * kBlock, 3 * kBlock - 2, 5 * kBlock + 17}) {
-    const std::string line(length, 'x');
-    folder.write("a", "1\n" + line + "\n2\n" + line);
+    std::string text = "1\n";
+    text.append(length, 'x').append("\n2\n").append(length, 'x');
+    folder.write("a", text);
     const Seen seen = read_all({(folder / "a").string()});
     EXPECT_EQ(seen.text, "1\n2\n");
     EXPECT_EQ(seen.too_long, 2u);

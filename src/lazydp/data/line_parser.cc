@@ -29,15 +29,14 @@ double log_of_one_and(double x) {
 
 // -1 for what is no hexadecimal digit.
 constexpr std::array<std::int8_t, 256> kHexDigits = [] {
-  std::array<std::int8_t, 256> digits{};
-  digits.fill(-1);
-  for (int i = 0; i < 10; ++i)
-    digits[static_cast<std::size_t>('0' + i)] = static_cast<std::int8_t>(i);
-  for (int i = 0; i < 6; ++i) {
-    digits[static_cast<std::size_t>('a' + i)] = static_cast<std::int8_t>(10 + i);
-    digits[static_cast<std::size_t>('A' + i)] = static_cast<std::int8_t>(10 + i);
+  std::array<std::int8_t, 256> values{};
+  values.fill(-1);
+  for (const std::string_view digits : {"0123456789abcdef", "0123456789ABCDEF"}) {
+    for (std::size_t i = 0; i < digits.size(); ++i) {
+      values[static_cast<unsigned char>(digits[i])] = static_cast<std::int8_t>(i);
+    }
   }
-  return digits;
+  return values;
 }();
 
 // At most 16 digits.

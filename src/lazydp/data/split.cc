@@ -45,7 +45,7 @@ void Part::read(std::span<const ExampleId> examples, Batch& batch) const {
   file_->read(numbers, batch);
 }
 
-Split split_by_position(std::shared_ptr<const DataFile> file, const SplitShares& shares) {
+Split split_by_position(const std::shared_ptr<const DataFile>& file, const SplitShares& shares) {
   const std::uint64_t all = file->size();
   const auto count = [all](double share) {
     return static_cast<std::uint64_t>(std::llround(share * static_cast<double>(all)));
@@ -61,7 +61,7 @@ Split split_by_position(std::shared_ptr<const DataFile> file, const SplitShares&
   return split;
 }
 
-Split split_by_key(std::shared_ptr<const DataFile> file, std::size_t key,
+Split split_by_key(const std::shared_ptr<const DataFile>& file, std::size_t key,
                    const SplitShares& shares) {
   if (file->size() > std::numeric_limits<std::uint32_t>::max()) {
     throw UserError("'" + file->path() + "' has " + std::to_string(file->size()) +

@@ -50,11 +50,11 @@ struct Split {
 
 // By position: the last examples are the test part, those before them the validation part.
 // UserError if nothing is left to train on.
-Split split_by_position(std::shared_ptr<const DataFile> file, const SplitShares& shares);
+Split split_by_position(const std::shared_ptr<const DataFile>& file, const SplitShares& shares);
 
 // By the hash of a key column: examples with the same key are all in the same part, whatever else
 // the file holds. An example without a key stands for itself.
-Split split_by_key(std::shared_ptr<const DataFile> file, std::size_t key,
+Split split_by_key(const std::shared_ptr<const DataFile>& file, std::size_t key,
                    const SplitShares& shares);
 
 }  // namespace lazydp
