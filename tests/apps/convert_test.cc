@@ -65,9 +65,10 @@ TEST_F(Convert, MakesAFileThatInspectShows) {
 TEST_F(Convert, ReadsAPipeAndPackedFilesAlike) {
   place_.write("a.csv", some_lines(1000));
   ASSERT_EQ(csv({"a.csv", "a.ldp"}).code, 0);
-  ASSERT_EQ(place_.shell("cat a.csv | $LAZYDP convert csv --schema s.toml - b.ldp").code, 0);
+  ASSERT_EQ(place_.shell("cat a.csv | \"$LAZYDP\" convert csv --schema s.toml - b.ldp").code, 0);
   EXPECT_TRUE(contents(place_ / "a.ldp") == contents(place_ / "b.ldp"));
-  ASSERT_EQ(place_.shell("gzip -c a.csv | $LAZYDP convert csv --schema s.toml - c.ldp").code, 0);
+  ASSERT_EQ(place_.shell("gzip -c a.csv | \"$LAZYDP\" convert csv --schema s.toml - c.ldp").code,
+            0);
   EXPECT_TRUE(contents(place_ / "a.ldp") == contents(place_ / "c.ldp"));
 }
 
@@ -115,13 +116,14 @@ TEST_F(Convert, SkipsALineOfAGigabyteInConstantMemory) {
 TEST_F(Convert, LeavesNothingWhenItIsKilledOrTheDiskIsFull) {
   const Words before = {"a.csv", "s.toml"};
   place_.write("a.csv", some_lines(20'000));
-  const Ran full = place_.shell("ulimit -f 64; $LAZYDP convert csv --schema s.toml a.csv a.ldp");
+  const Ran full =
+      place_.shell("ulimit -f 64; \"$LAZYDP\" convert csv --schema s.toml a.csv a.ldp");
   EXPECT_EQ(full.code, 4) << full.err;
   EXPECT_NE(full.err.find("File too large"), std::string::npos) << full.err;
   EXPECT_EQ(place_.files(), before);
   // The pipe ends later than it is killed.
   place_.shell(
-      "{ cat a.csv; sleep 2; } | timeout -s KILL 1 $LAZYDP convert csv --schema s.toml - b");
+      "{ cat a.csv; sleep 2; } | timeout -s KILL 1 \"$LAZYDP\" convert csv --schema s.toml - b");
   EXPECT_EQ(place_.files(), before);
 }
 
@@ -165,8 +167,9 @@ TEST_F(Convert, SaysThatAVocabularyIsNotCovered) {
   const Ran trained = place_.run({"train", "--data", "a.ldp", "--steps", "2"});
   EXPECT_NE(trained.out.find("Not covered by epsilon: what the schema of a.ldp took"),
             std::string::npos);
-  EXPECT_EQ(place_.shell("cat a.csv | $LAZYDP convert csv --schema s.toml --min-count 2 - b").code,
-            2);
+  EXPECT_EQ(
+      place_.shell("cat a.csv | \"$LAZYDP\" convert csv --schema s.toml --min-count 2 - b").code,
+      2);
 }
 
 TEST_F(Convert, GuessesASchemaThatWorks) {
