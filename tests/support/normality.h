@@ -57,7 +57,7 @@ class Normality {
     double expected_here = 0.0;
     double seen_here = 0.0;
     for (std::size_t b = 0; b < bins_.size(); ++b) {
-      const double low = b == 0 ? -INFINITY : -kEdge + kWidth * static_cast<double>(b - 1);
+      const double low = b == 0 ? -HUGE_VAL : -kEdge + kWidth * static_cast<double>(b - 1);
       const double high = b == kBins + 1 ? INFINITY : -kEdge + kWidth * static_cast<double>(b);
       expected_here += n_ * (below(high) - below(low));
       seen_here += static_cast<double>(bins_[b]);
@@ -77,7 +77,7 @@ class Normality {
       if (expected < 20.0) continue;  // too few to be called normal
       double seen = 0.0;
       for (std::size_t b = 0; b < bins_.size(); ++b) {
-        const double low = b == 0 ? -INFINITY : -kEdge + kWidth * static_cast<double>(b - 1);
+        const double low = b == 0 ? -HUGE_VAL : -kEdge + kWidth * static_cast<double>(b - 1);
         const double high = b == kBins + 1 ? INFINITY : -kEdge + kWidth * static_cast<double>(b);
         if (high <= -k + 1e-9 || low >= k - 1e-9) seen += static_cast<double>(bins_[b]);
       }

@@ -72,10 +72,12 @@ std::vector<std::string> operands_of(const Verb& verb, const std::vector<std::st
                                      std::span<const std::string_view> flags) {
   const std::string name = "lazydp " + std::string(verb.name);
   const std::vector<std::string> wanted = split(verb.operands);
-  for (const std::string& word : left) {
+  const auto unknown = std::ranges::find_if(left, [&wanted](const std::string& word) {
     const bool flag = word.size() > 1 && word[0] == '-';
-    if (!flag && !wanted.empty()) continue;
-    refuse("unknown flag '" + word + "' for " + name, word, flags, name + " --help");
+    return flag || wanted.empty();
+  });
+  if (unknown != left.end()) {
+    refuse("unknown flag '" + *unknown + "' for " + name, *unknown, flags, name + " --help");
   }
   const bool many = verb.operands.find("...") != std::string_view::npos;
   if (left.size() < wanted.size() || (left.size() > wanted.size() && !many)) {

@@ -8,8 +8,8 @@ namespace {
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 // A signal handler can reach nothing else.
-volatile std::sig_atomic_t arrived =
-    0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+volatile std::sig_atomic_t arrived = 0;
 
 extern "C" void remember_signal(int signal) {
   arrived = signal;
