@@ -172,6 +172,39 @@ TEST(TwoBranches, AreImpossible) {
   EXPECT_TRUE(next.trainer.updates().all_settled(9));
 }
 
+TEST(TwoBranches, AreImpossibleByGoingBackToAnEarlierState) {
+  const TemporaryFolder scratch;
+  CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+  const Settings s;
+  Going run(s, "lazydp", Seed::from_os());
+  run.steps_through(5);
+  folder.save(run.trainer);
+  run.steps_through(8);
+  folder.save(run.trainer);
+
+  const auto earlier = folder.open(1);
+  Going back(s, "lazydp", earlier->head().seed);
+  folder.restore(*earlier, back.trainer);
+  release(std::move(back.trainer), {.delta = 1e-5, .shape = s.shape});
+  EXPECT_EQ(names(scratch / "checkpoint"), (std::vector<std::string>{"step-0000000005.settled"}));
+}
+
+TEST(CheckpointFolder, ASettledStateTakesNewSettingsAndAFreshKey) {
+  const TemporaryFolder scratch;
+  CheckpointFolder folder(scratch / "checkpoint", {{"a", 1}}, std::nullopt);
+  Going run({}, "lazydp", Seed::from_os());
+  run.steps_through(3);
+  run.trainer.settle_all();
+  folder.replace_by_settled(run.trainer);
+  const auto key = folder.open()->head().seed.reveal();
+  folder.replace_by_settled(run.trainer);
+  EXPECT_EQ(folder.open()->head().seed.reveal(), key) << "it was there already";
+  folder.change_settings({{"a", 2}});
+  folder.replace_by_settled(run.trainer);
+  EXPECT_EQ(folder.open()->head().settings, Json({{"a", 2}}));
+  EXPECT_NE(folder.open()->head().seed.reveal(), key);
+}
+
 TEST(TwoBranches, AreImpossibleAfterACrashThatLeftBothStates) {
   const TemporaryFolder scratch;
   const Settings s;

@@ -75,12 +75,13 @@ int take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Pr
   return trainer.now() < last ? interrupts.signal() : 0;
 }
 
-void settle_everything(const ModelShape& shape, Trainer& trainer, Progress& progress) {
-  std::uint64_t done = 0;
-  trainer.settle_all([&](std::uint64_t rows) {
-    done += rows;
-    progress.settled(done, shape.total_rows());
-  });
+// Hears of rows that were settled, and shows how many of all.
+auto show_settled(const ModelShape& shape, Progress& progress) {
+  return
+      [&progress, done = std::uint64_t{0}, all = shape.total_rows()](std::uint64_t rows) mutable {
+        done += rows;
+        progress.settled(done, all);
+      };
 }
 
 void require_affordable(const Trainer& trainer) {
@@ -107,7 +108,6 @@ void require_affordable(const Trainer& trainer) {
 void leave(const RunOptions& options, Trainer& trainer, Kept& kept, Progress& progress,
            RunResult& result) {
   if (!kept.keeping.release) return kept.folder.save(trainer);
-  kept.folder.replace_by_settled(trainer);
   const bool shown = kept.keeping.metrics_on_card && result.held_out.examples > 0;
   release_run(options, trainer, kept, shown ? std::optional(result.held_out) : std::nullopt,
               progress);
@@ -128,17 +128,12 @@ void require_memory_for(const RunOptions& options) {
 
 ReleasedModel release_run(const RunOptions& options, Trainer& trainer, Kept& kept,
                           const std::optional<Metrics>& metrics, Progress& progress) {
-  const ModelShape& shape = options.model.shape;
-  std::uint64_t done = 0;
   ReleasedModel model = release(std::move(trainer),
                                 {.delta = options.delta,
-                                 .shape = shape,
+                                 .shape = options.model.shape,
                                  .data = card_of_data(options.task),
                                  .metrics = metrics},
-                                [&](std::uint64_t rows) {
-                                  done += rows;
-                                  progress.settled(done, shape.total_rows());
-                                });
+                                show_settled(options.model.shape, progress));
   model.write(kept.directory.model());
   return model;
 }
@@ -162,7 +157,10 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
               goes_on ? Running::Weights::zero : Running::Weights::initial);
   Trainer& trainer = run.trainer;
   if (goes_on) kept->folder.restore(*kept->from, trainer);
-  if (kept != nullptr) kept->from.reset();
+  if (kept != nullptr) {
+    kept->folder.adopt(trainer);
+    kept->from.reset();
+  }
 
   require_affordable(trainer);
   RunResult result;
@@ -176,7 +174,7 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
 
   const Stopwatch settling;
   const bool releases = kept == nullptr || kept->keeping.release;
-  if (releases) settle_everything(shape, trainer, progress);
+  if (releases) trainer.settle_all(show_settled(shape, progress));
   result.settle_seconds = settling.seconds();
 
   result.held_out = {.auc = kNone, .logloss = kNone};

@@ -99,11 +99,11 @@ std::unique_ptr<CheckpointReader> CheckpointFolder::open(std::size_t back) const
 
 void CheckpointFolder::restore(CheckpointReader& checkpoint, Trainer& trainer) {
   checkpoint.restore(trainer);
-  trainer.folder_ = this;
+  adopt(trainer);
 }
 
 void CheckpointFolder::save(Trainer& trainer) {
-  trainer.folder_ = this;
+  adopt(trainer);
   write_checkpoint(path_of(trainer.now(), false), trainer, settings_, lock_ ? &*lock_ : nullptr,
                    false, trainer.seed());
   const std::vector<File> found = files();
@@ -111,10 +111,13 @@ void CheckpointFolder::save(Trainer& trainer) {
 }
 
 void CheckpointFolder::replace_by_settled(Trainer& trainer) {
-  trainer.folder_ = this;
+  adopt(trainer);
+  for (const File& file : files()) {
+    if (file.step > trainer.now()) remove(file);
+  }
   const std::vector<File> found = files();
-  const bool done = !found.empty() && found[0].settled && found[0].step == trainer.now();
-  if (done) return;
+  const bool there = !found.empty() && found[0].settled && found[0].step == trainer.now();
+  if (there && open()->head().settings == settings_) return;
   write_checkpoint(path_of(trainer.now(), true), trainer, settings_, lock_ ? &*lock_ : nullptr,
                    true, trainer.seed().successor());
   remove_overtaken();

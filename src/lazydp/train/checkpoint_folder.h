@@ -16,8 +16,8 @@ namespace lazydp {
 // which would give the same gradients two independent noises. (Copies that somebody made of the
 // files are beyond our reach.)
 //
-// A trainer that was saved to, or restored from, a folder belongs to it: release() leaves the
-// settled state there.
+// A trainer that was adopted by, saved to, or restored from a folder belongs to it: release()
+// leaves the settled state there.
 class CheckpointFolder {
  public:
   // Makes the folder, for its owner only, if there is none. One process at a time: the caller holds
@@ -29,13 +29,17 @@ class CheckpointFolder {
   // The newest state, or with `back` = 1 the one before it. Throws UserError if there is none.
   std::unique_ptr<CheckpointReader> open(std::size_t back = 0) const;
 
+  // From here on the trainer's state is kept here.
+  void adopt(Trainer& trainer) { trainer.folder_ = this; }
+
   void restore(CheckpointReader& checkpoint, Trainer& trainer);
 
   // Keeps the state, and the one before it.
   void save(Trainer& trainer);
 
   // The trainer's rows have all been settled: from here on its state under a fresh seed is the only
-  // one. Durable before it returns.
+  // one, and states of later steps, which somebody chose not to go on from, go first. Durable
+  // before it returns. Nothing happens if that very state is there already.
   void replace_by_settled(Trainer& trainer);
 
   // What a later run goes on under; a changed one needs a settled state.

@@ -21,13 +21,13 @@ constexpr const char* kWeights = "/model.safetensors";
 constexpr const char* kCard = "/card.json";
 constexpr const char* kCardInWeights = "lazydp.card";
 
-Json json_of(const Claim& claim) {
+Json json_of(const Claim& claim, const std::string& unit) {
   if (!claim.holds) return {{"statement", "no privacy claim"}, {"reason", claim.because}};
   return {{"statement", "(epsilon, delta)-differential privacy of the released weights"},
           {"epsilon", claim.epsilon},
           {"delta", claim.delta},
           {"accountant", accountant_name(claim.accountant)},
-          {"unit", "one example, added or removed"},
+          {"unit", unit + ", added or removed"},
           {"mechanism", claim.because},
           {"threat_model",
            "whoever sees the released model; intermediate states, metrics, logs and timing are not "
@@ -39,7 +39,7 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
   Json card = {{"format", "lazydp-card"},
                {"version", 1},
                {"program", "lazydp " LAZYDP_VERSION},
-               {"claim", json_of(claim)},
+               {"claim", json_of(claim, trainer.protected_unit())},
                {"plan", json_of(trainer.plan())},
                {"sampling", trainer.samples_by_poisson() ? "poisson" : "shuffled"},
                {"noise_key", trainer.seed().secret() ? "secret" : "fixed by the user"},
