@@ -3,49 +3,30 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
-#include <array>
-#include <cerrno>
-#include <charconv>
-#include <cstring>
-#include <fstream>
 #include <vector>
 
 #include "lazydp/apps/nearest.h"
 #include "lazydp/base/error.h"
+#include "lazydp/base/exact_text.h"
+#include "lazydp/base/read_text.h"
 
 namespace lazydp::apps {
 namespace {
 
-std::string contents(const std::string& path) {
-  std::ifstream file(path);
-  std::string text;
-  for (char c = 0; file.get(c);) text += c;
-  const bool whole = file.eof();  // neither a file that did not open nor a directory gets there
-  if (!whole) throw IoError("cannot read the config file " + path + ": " + std::strerror(errno));
-  return text;
-}
-
 toml::table parse(const std::string& path) {
   try {
-    return toml::parse(contents(path), path);
+    return toml::parse(read_text(path, "the config file "), path);
   } catch (const toml::parse_error& error) {
     throw UserError("config file " + path + ", line " + std::to_string(error.source().begin.line) +
                     ": " + std::string(error.description()));
   }
 }
 
-// The shortest text that reads back as the same number.
-std::string text_of(double value) {
-  std::array<char, 64> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  return {buffer.data(), end};
-}
-
 // A value as the command line would spell it; a list's elements are joined by commas.
 Text text_of(const toml::node& node) {
   if (const auto* v = node.as_string()) return v->get();
   if (const auto* v = node.as_integer()) return std::to_string(v->get());
-  if (const auto* v = node.as_floating_point()) return text_of(v->get());
+  if (const auto* v = node.as_floating_point()) return exact_text(v->get());
   if (const auto* v = node.as_boolean()) return v->get() ? "true" : "false";
   const toml::array* list = node.as_array();
   if (list == nullptr || list->empty()) return std::nullopt;

@@ -1,7 +1,5 @@
 // lazydp resume: goes on with a run's folder, exactly where it was, or from a settled state.
 
-#include <array>
-#include <charconv>
 #include <filesystem>
 
 #include "lazydp/apps/absent_data.h"
@@ -12,6 +10,7 @@
 #include "lazydp/apps/values.h"
 #include "lazydp/apps/verbs.h"
 #include "lazydp/base/error.h"
+#include "lazydp/base/exact_text.h"
 #include "lazydp/train/budget.h"
 #include "lazydp/train/release.h"
 
@@ -64,9 +63,7 @@ void settle_for(const RunOptions& before, const RunOptions& after, Kept& kept, P
 void calibrate_the_rest(const CheckpointHead& head, RunOptions& options, Given& wanted) {
   double& noise = options.plan.mechanism.noise_multiplier;
   noise = noise_for(options.plan, head.step, head.spent);
-  std::array<char, 32> text;
-  wanted.noise_multiplier.emplace(text.data(),
-                                  std::to_chars(text.data(), text.data() + text.size(), noise).ptr);
+  wanted.noise_multiplier = exact_text(noise);
 }
 
 // A model that was released before the run went on stays, under another name.

@@ -10,8 +10,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
 #include <utility>
 #include <vector>
 
@@ -19,6 +17,7 @@
 #include "lazydp/apps/data_card.h"
 #include "lazydp/base/atomic_file.h"
 #include "lazydp/base/error.h"
+#include "lazydp/base/read_text.h"
 
 namespace lazydp::apps {
 namespace {
@@ -82,11 +81,7 @@ Json settings_of(const RunOptions& options) {
 
 std::optional<Lock> choose_lock(const Given& given) {
   if (!given.key_file) return std::nullopt;
-  std::ifstream file(*given.key_file, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) throw IoError("cannot read the key file " + *given.key_file + ": " + reason());
-  std::string secret = text.str();
+  std::string secret = read_text(*given.key_file, "the key file ");
   while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
   if (secret.size() < 8) {
     throw UserError("key-file is '" + *given.key_file + "', which holds " +

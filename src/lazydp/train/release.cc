@@ -5,12 +5,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <string>
 #include <vector>
 
 #include "lazydp/base/atomic_file.h"
 #include "lazydp/base/error.h"
+#include "lazydp/base/read_text.h"
 #include "lazydp/train/checkpoint_folder.h"
 #include "lazydp/train/safetensors.h"
 
@@ -77,14 +77,6 @@ Json with_digest(Json card, const std::string& digest) {
   return card;
 }
 
-std::string contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (file) text << file.rdbuf();
-  if (!file) throw IoError("cannot read " + path + ": " + std::strerror(errno));
-  return text.str();
-}
-
 bool exists(const std::string& path) {
   std::error_code ignored;
   return std::filesystem::exists(path, ignored);
@@ -133,7 +125,7 @@ Json verified_card(const std::string& folder) {
   };
   Json card;
   try {
-    card = Json::parse(contents(folder + kCard));
+    card = Json::parse(read_text(folder + kCard));
   } catch (const Json::exception&) {
     throw edited("card.json was edited: it is no longer JSON");
   }

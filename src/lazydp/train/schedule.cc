@@ -1,11 +1,11 @@
 #include "lazydp/train/schedule.h"
 
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <numbers>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/exact_text.h"
 
 namespace lazydp {
 namespace {
@@ -32,13 +32,6 @@ bool skip(std::string_view& rest, std::string_view prefix) {
   if (!rest.starts_with(prefix)) return false;
   rest.remove_prefix(prefix.size());
   return true;
-}
-
-// Reads back as the same number.
-std::string shortest(double value) {
-  std::array<char, 32> text;
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value).ptr;
-  return {text.data(), end};
 }
 
 }  // namespace
@@ -84,9 +77,9 @@ std::string Schedule::text() const {
   const std::string before = warmup > 0 ? "warmup:" + std::to_string(warmup) + "," : "";
   switch (shape) {
     case Shape::constant: return before + "constant";
-    case Shape::polynomial: return before + "poly:" + shortest(power);
+    case Shape::polynomial: return before + "poly:" + exact_text(power);
     case Shape::cosine: return before + "cosine";
-    case Shape::step: return before + "step:" + std::to_string(every) + ":" + shortest(decay);
+    case Shape::step: return before + "step:" + std::to_string(every) + ":" + exact_text(decay);
   }
   throw InternalError("unknown Schedule::Shape");
 }
