@@ -1,10 +1,13 @@
 // Runs that leave a folder, as a user has them: train --out, resume, release.
 
+#include "lazydp/apps/run_directory.h"
+
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <filesystem>
 
+#include "lazydp/apps/config_file.h"
 #include "tests/apps/program.h"
 
 namespace lazydp::apps {
@@ -84,6 +87,16 @@ TEST(RunFolder, TrainGoesOnWithAnUnfinishedRunOfTheSameSettingsOnly) {
   EXPECT_EQ(train(at, words).code, 2) << "it is finished";
   at.write("file", "");
   EXPECT_EQ(train(at, {"--out", "file"}).code, 2);
+}
+
+TEST(RunFolder, ConfigHoldsFlagsWhateverTheyHold) {
+  const Workplace at;
+  Given given;
+  given.model = "a \"b\"\\\n\t\x01";
+  at.write("config.toml", config_text(given));
+  Given back;
+  read_config_file((at / "config.toml").string(), all_flags(), back);
+  EXPECT_EQ(back.model, given.model);
 }
 
 TEST(RunFolder, ReleasingTwiceWritesTheSameBytes) {

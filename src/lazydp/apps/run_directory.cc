@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -18,6 +17,7 @@
 #include "lazydp/base/atomic_file.h"
 #include "lazydp/base/error.h"
 #include "lazydp/base/read_text.h"
+#include "lazydp/base/toml_text.h"
 
 namespace lazydp::apps {
 namespace {
@@ -49,22 +49,13 @@ std::vector<Flag> flags_of_runs() {
   return flags;
 }
 
-std::string quoted(const std::string& text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') out += '\\';
-    out += c;
-  }
-  return out + "\"";
-}
-
 }  // namespace
 
 std::string config_text(const Given& given) {
   std::string text;
   for (const Flag& flag : flags_of_runs()) {
     const Text& value = given.*flag.value;
-    if (value) text += std::string(flag.name.substr(2)) + " = " + quoted(*value) + "\n";
+    if (value) text += std::string(flag.name.substr(2)) + " = " + toml_text(*value) + "\n";
   }
   return text;
 }

@@ -1,44 +1,23 @@
 #include "lazydp/data/schema_text.h"
 
 #include <array>
-#include <charconv>
-#include <cstdio>
+
+#include "lazydp/base/exact_text.h"
+#include "lazydp/base/toml_text.h"
 
 namespace lazydp {
 namespace {
 
 // The shortest text that reads back as the same number, and is of floating point to TOML.
 std::string number_text(double value) {
-  std::array<char, 64> buffer;
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
-  std::string text(buffer.data(), end);
+  std::string text = exact_text(value);
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
   return text;
 }
 
-std::string quoted(std::string_view text) {
-  constexpr char kFirstPrintable = 0x20;
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\t') {
-      out += "\\t";
-    } else if ((c >= 0 && c < kFirstPrintable) || c == 0x7f) {
-      std::array<char, 8> escape;
-      std::snprintf(escape.data(), escape.size(), "\\u%04x", static_cast<unsigned>(c));
-      out += escape.data();
-    } else {
-      out += c;
-    }
-  }
-  return out + "\"";
-}
-
 std::string list_text(const std::vector<std::string>& values) {
   std::string out;
-  for (const std::string& value : values) out += (out.empty() ? "" : ", ") + quoted(value);
+  for (const std::string& value : values) out += (out.empty() ? "" : ", ") + toml_text(value);
   return "[" + out + "]";
 }
 
@@ -76,7 +55,7 @@ void write_label(Writer& out, const Column& column) {
 }
 
 void write_dense(Writer& out, const Column& column) {
-  out.line("transform", quoted(transform_name(column.transform)));
+  out.line("transform", toml_text(transform_name(column.transform)));
   if (column.integer) out.line("integer", true);
 }
 
@@ -84,8 +63,8 @@ void write_table(Writer& out, const Column& column) {
   out.line("rows", std::to_string(column.rows));
   if (column.hexadecimal) out.line("hexadecimal", true);
   if (column.bucket > 0.0) out.line("bucket", number_text(column.bucket));
-  if (column.role == Role::multi) out.line("separator", quoted(column.separator));
-  if (!column.vocabulary.empty()) out.line("vocabulary", quoted(hexadecimal(column.vocabulary)));
+  if (column.role == Role::multi) out.line("separator", toml_text(column.separator));
+  if (!column.vocabulary.empty()) out.line("vocabulary", toml_text(hexadecimal(column.vocabulary)));
 }
 
 }  // namespace
@@ -102,18 +81,18 @@ std::string_view transform_name(Transform transform) {
 
 std::string schema_text(const Schema& schema) {
   Writer out;
-  out.line("source", quoted(schema.source));
-  out.line("separator", quoted(schema.separator));
+  out.line("source", toml_text(schema.source));
+  out.line("separator", toml_text(schema.separator));
   out.line("header", schema.header);
   out.line("quotes", schema.quotes);
   out.line("trim", schema.trim);
   out.line("missing", list_text(schema.missing));
-  out.line("salt", quoted(std::to_string(schema.salt)));
-  if (!schema.from_data.empty()) out.line("from_data", quoted(schema.from_data));
+  out.line("salt", toml_text(std::to_string(schema.salt)));
+  if (!schema.from_data.empty()) out.line("from_data", toml_text(schema.from_data));
   for (const Column& column : schema.columns) {
     out.table("column");
-    out.line("name", quoted(column.name));
-    out.line("role", quoted(role_name(column.role)));
+    out.line("name", toml_text(column.name));
+    out.line("role", toml_text(role_name(column.role)));
     if (column.key) out.line("key", true);
     if (column.role == Role::label) write_label(out, column);
     if (column.role == Role::dense) write_dense(out, column);
