@@ -15,14 +15,15 @@ inline std::atomic<std::uint64_t>& allocations() {
 
 }  // namespace lazydp::oracle
 
-void* operator new(std::size_t size) {
+// Not inlined: where g++ 12 inlines only one of a pair it believes that they do not match.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   ++lazydp::oracle::allocations();
   if (void* p = std::malloc(size)) return p;
   throw std::bad_alloc();
 }
-void operator delete(void* p) noexcept {
+[[gnu::noinline]] void operator delete(void* p) noexcept {
   std::free(p);
 }
-void operator delete(void* p, std::size_t) noexcept {
+[[gnu::noinline]] void operator delete(void* p, std::size_t) noexcept {
   std::free(p);
 }
