@@ -45,6 +45,24 @@ TEST(Budget, TrainingStopsBeforeTheStepThatWouldExceedIt) {
   EXPECT_GT(cost(plan, trainer.now() + 1), 3.0);
 }
 
+TEST(Budget, NoStepIsTakenBeyondThePlanThatItWasMetBy) {
+  for (const bool budget : {true, false}) {
+    const Settings s;
+    Plan plan = plan_of("lazydp", s);
+    if (budget) {
+      plan.budget = Budget{2.0, 1e-5};
+      plan.mechanism.noise_multiplier = noise_for(plan);
+    }
+    World world(s.shape, s.key, s.sampling_rate);
+    Trainer trainer(plan, {}, world.seed, world.model, s.shape.mode, world.tables, world.data,
+                    *world.sampler);
+    ASSERT_EQ(trainer.last_step(), s.steps);
+    for (Step t = 1; t <= s.steps; ++t) trainer.step();
+    EXPECT_THROW(trainer.step(), PrivacyError);
+    EXPECT_EQ(trainer.ledger().steps(), s.steps);
+  }
+}
+
 TEST(Budget, WhatWasSpentBeforeCounts) {
   Settings s;
   s.steps = 200;

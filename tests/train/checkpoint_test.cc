@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <tuple>
 
+#include "lazydp/data/units.h"
 #include "lazydp/train/checkpoint_folder.h"
 #include "lazydp/train/release.h"
 #include "tests/support/runs.h"
@@ -203,6 +205,65 @@ TEST(CheckpointFolder, ASettledStateTakesNewSettingsAndAFreshKey) {
   folder.replace_by_settled(run.trainer);
   EXPECT_EQ(folder.open()->head().settings, Json({{"a", 2}}));
   EXPECT_NE(folder.open()->head().seed.reveal(), key);
+}
+
+// A ledger holds rates and noise, and not why they may be worth nothing.
+TEST(CheckpointFolder, AStateForWhichNothingIsClaimedLeadsToNoClaim) {
+  const Settings s;
+  for (const auto& [algorithm, shuffled, reason] :
+       {std::tuple{"eana", false, "EANA"}, {"lazydp", true, "fixed size"}}) {
+    const TemporaryFolder scratch;
+    CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+    const Seed secret = Seed::from_os();
+    {
+      World world(s.shape, s.key, s.sampling_rate);
+      const auto batches = shuffled ? make_shuffled_sampler(secret, 40, 3)
+                                    : make_poisson_sampler(secret, 40, s.sampling_rate);
+      Trainer first(plan_of(algorithm, s), {}, secret, world.model, s.shape.mode, world.tables,
+                    world.data, *batches);
+      for (int i = 0; i < 5; ++i) first.step();
+      first.settle_all();
+      folder.replace_by_settled(first);
+    }
+    // The reason outlives a second branch, too.
+    for (const Step last : {7u, 9u}) {
+      const auto left = folder.open();
+      Going next(s, "lazydp", left->head().seed);
+      folder.restore(*left, next.trainer);
+      next.steps_through(last);
+      const Claim claimed = claim(next.trainer, 1e-5);
+      EXPECT_FALSE(claimed.holds) << algorithm;
+      EXPECT_NE(claimed.because.find("earlier"), std::string::npos) << claimed.because;
+      EXPECT_NE(claimed.because.find(reason), std::string::npos) << claimed.because;
+      next.trainer.settle_all();
+      folder.replace_by_settled(next.trainer);
+    }
+  }
+}
+
+TEST(CheckpointFolder, AStateThatProtectedAnotherUnitLeadsToNoClaim) {
+  const Settings s;
+  const TemporaryFolder scratch;
+  CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+  Going run(s, "lazydp", Seed::from_os());
+  run.steps_through(3);
+  EXPECT_TRUE(claim(run.trainer, 1e-5).holds);
+  run.trainer.settle_all();
+  folder.replace_by_settled(run.trainer);
+
+  const auto left = folder.open();
+  const std::vector<std::uint64_t> keys(40, 0);
+  const Units units(keys);
+  const auto persons =
+      make_unit_sampler(left->head().seed, units, s.sampling_rate, "all examples of one person");
+  World world(s.shape, s.key, s.sampling_rate);
+  Trainer next(plan_of("lazydp", s), {}, left->head().seed, world.model, s.shape.mode, world.tables,
+               world.data, *persons);
+  folder.restore(*left, next);
+  next.step();
+  const Claim claimed = claim(next, 1e-5);
+  EXPECT_FALSE(claimed.holds);
+  EXPECT_NE(claimed.because.find("protected one example"), std::string::npos) << claimed.because;
 }
 
 TEST(TwoBranches, AreImpossibleAfterACrashThatLeftBothStates) {

@@ -164,6 +164,8 @@ TEST(VerifiedCard, KnowsAnEditedCardAndAnEditedModel) {
   other.back() = static_cast<char>(other.back() ^ 1);
   folder.write("model/model.safetensors", other);
   EXPECT_THROW(verified_card(folder / "model"), PrivacyError);
+  folder.write("model/model.safetensors", weights.substr(0, weights.size() / 2));
+  EXPECT_THROW(verified_card(folder / "model"), PrivacyError);
 }
 
 TEST(Safetensors, FilesAreNotTrusted) {

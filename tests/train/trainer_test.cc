@@ -136,6 +136,24 @@ TEST(Claim, HoldsForASecretSeedAndPoissonSamplesOnly) {
   EXPECT_FALSE(claim(fixed, 1e-5).holds);
 }
 
+TEST(Claim, NeedsASecretSampleToo) {
+  const Settings s;
+  World world(s.shape, s.key, s.sampling_rate);  // whose sampler has a fixed seed
+  Trainer trainer(plan_of("lazydp", s), {}, Seed::from_os(), world.model, s.shape.mode,
+                  world.tables, world.data, *world.sampler);
+  trainer.step();
+  EXPECT_FALSE(claim(trainer, 1e-5).holds);
+}
+
+TEST(Trainer, RefusesASamplerOfAnotherRateThanItsLedgerCounts) {
+  const Settings s;
+  World world(s.shape, s.key, s.sampling_rate);
+  const auto often = make_poisson_sampler(world.seed, 40, 2.0 * s.sampling_rate);
+  EXPECT_THROW(Trainer(plan_of("lazydp", s), {}, world.seed, world.model, s.shape.mode,
+                       world.tables, world.data, *often),
+               PrivacyError);
+}
+
 TEST(Plan, RefusesWhatCannotBeTrained) {
   const auto with = [](auto change) {
     Plan plan = plan_of("lazydp", {});
@@ -149,6 +167,12 @@ TEST(Plan, RefusesWhatCannotBeTrained) {
   EXPECT_THROW(with([](Plan& p) { p.weight_decay = 10.0; }).validate(), UserError);
   EXPECT_THROW(with([](Plan& p) { p.mechanism.clip_norm = -1.0; }).validate(), UserError);
   EXPECT_THROW(with([](Plan& p) { p.mechanism.noise_multiplier = -1.0; }).validate(), UserError);
+  EXPECT_THROW(with([](Plan& p) { p.mechanism.clip_norm = 1e-20; }).validate(), UserError);
+  const auto shrinking = [](const char* schedule) {
+    return [schedule](Plan& p) { p.clip_schedule = Schedule::parse(schedule); };
+  };
+  EXPECT_THROW(with(shrinking("poly:20")).validate(), UserError);
+  EXPECT_NO_THROW(with(shrinking("warmup:3,cosine")).validate());
   EXPECT_NO_THROW(with([](Plan&) {}).validate());
 }
 

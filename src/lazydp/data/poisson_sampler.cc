@@ -13,7 +13,7 @@ constexpr TableId kPoissonStream = 0;
 class PoissonSampler final : public Sampler {
  public:
   PoissonSampler(const Seed& seed, std::uint64_t population, double rate)
-      : seed_(seed), population_(population), log_miss_(std::log1p(-rate)) {
+      : seed_(seed), population_(population), rate_(rate), log_miss_(std::log1p(-rate)) {
     const double expected = static_cast<double>(population) * rate;
     room_ = static_cast<std::size_t>(expected + 6.0 * std::sqrt(expected) + 16.0);
   }
@@ -36,10 +36,13 @@ class PoissonSampler final : public Sampler {
   }
 
   bool poisson() const override { return true; }
+  double rate() const override { return rate_; }
+  bool secret() const override { return seed_.secret(); }
 
  private:
   Seed seed_;
   std::uint64_t population_;
+  double rate_;
   double log_miss_;   // log(1 - q), minus infinity for q = 1
   std::size_t room_;  // more than this has a probability below 1e-8
 };

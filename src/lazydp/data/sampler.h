@@ -26,6 +26,10 @@ class Sampler {
   // Whether examples join independently of each other, as the accountants assume.
   virtual bool poisson() const = 0;
 
+  // Of a Poisson sampler: with which probability, and whether nobody can predict who joins.
+  virtual double rate() const { return 0.0; }
+  virtual bool secret() const { return false; }
+
   // What joins, in words: what a claim protects.
   virtual std::string unit() const { return kExampleUnit; }
 };

@@ -30,6 +30,8 @@ class UnitSampler final : public Sampler {
   }
 
   bool poisson() const override { return true; }
+  double rate() const override { return sample_units_->rate(); }
+  bool secret() const override { return sample_units_->secret(); }
   std::string unit() const override { return name_; }
 
  private:

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lazydp/base/error.h"
+#include "lazydp/train/claim.h"
 
 namespace lazydp {
 namespace {
@@ -98,6 +99,8 @@ void write_checkpoint(const std::string& path, Trainer& trainer, const Json& set
                                  {"key", hex(seed.reveal())},
                                  {"key_is_secret", seed.secret()},
                                  {"spent", json_of(trainer.ledger())},
+                                 {"no_claim", no_claim(trainer)},
+                                 {"unit", trainer.protected_unit()},
                                  {"sections", json_of(sections)}})
                                .dump();
   constexpr mode_t kOwnerOnly = 0600;
@@ -121,12 +124,22 @@ CheckpointReader::CheckpointReader(const std::string& path, const Lock* lock)
     head_.seed = Seed::restored(from_hex(json.at("key").get<std::string>()),
                                 json.at("key_is_secret").get<bool>());
     head_.spent = ledger_from(json.at("spent"));
+    head_.no_claim = json.at("no_claim").get<std::string>();
+    head_.unit = json.at("unit").get<std::string>();
     sections_ = json.at("sections");
   } catch (const Json::exception& error) {
     throw IoError(path + " is damaged: " + error.what());
   }
   head_.clock.resize(head_.step);
   if (!head_.settled) file_.read(std::as_writable_bytes(std::span(head_.clock)));
+}
+
+std::string CheckpointReader::no_claim_for(const std::string& unit) const {
+  if (head_.step == 0) return "";
+  if (!head_.no_claim.empty()) return head_.no_claim;
+  if (head_.unit == unit) return "";
+  return "its first " + std::to_string(head_.step) + " steps protected " + head_.unit + ", not " +
+         unit;
 }
 
 void CheckpointReader::restore(Trainer& trainer) {
@@ -142,7 +155,7 @@ void CheckpointReader::restore(Trainer& trainer) {
       if (history != nullptr) std::ranges::fill(history->steps(), head_.step);
     }
   }
-  trainer.restore(head_.spent, head_.clock);
+  trainer.restore(head_.spent, head_.clock, no_claim_for(trainer.protected_unit()));
 }
 
 }  // namespace lazydp

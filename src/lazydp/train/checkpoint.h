@@ -20,6 +20,8 @@ struct CheckpointHead {
   Json settings = {};    // of whoever wrote it; a run goes on only under equal ones
   Seed seed;
   Ledger spent = {};
+  std::string no_claim = {};  // why nothing may be claimed for these steps; empty if something may
+  std::string unit = {};      // what they protect, in words
   std::vector<Owed> clock = {};  // of steps 1 … step; what a settled one owes is nothing
 };
 
@@ -41,6 +43,9 @@ class CheckpointReader {
   void restore(Trainer& trainer);
 
  private:
+  // Why nothing may be claimed for these steps by who protects this unit.
+  std::string no_claim_for(const std::string& unit) const;
+
   SealedReader file_;
   CheckpointHead head_;
   Json sections_;

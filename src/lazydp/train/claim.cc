@@ -53,13 +53,26 @@ std::string no_claim(const Plan& plan, bool seed_is_secret, bool poisson) {
   return "";
 }
 
+namespace {
+
+std::string no_claim_now(const Trainer& trainer) {
+  return no_claim(trainer.plan(), trainer.draws_in_secret(), trainer.samples_by_poisson());
+}
+
+}  // namespace
+
+std::string no_claim(const Trainer& trainer) {
+  const std::string now = no_claim_now(trainer);
+  return now.empty() ? trainer.no_claim_before() : now;
+}
+
 Claim claim(const Trainer& trainer, double delta) {
   const Accountant accountant = trainer.plan().accountant;
-  Claim result{
-      .delta = delta,
-      .accountant = accountant,
-      .because = no_claim(trainer.plan(), trainer.seed().secret(), trainer.samples_by_poisson())};
-  if (!result.because.empty()) return result;
+  Claim result{.delta = delta, .accountant = accountant, .because = no_claim(trainer)};
+  if (!result.because.empty()) {
+    if (no_claim_now(trainer).empty()) result.because = "of its earlier steps: " + result.because;
+    return result;
+  }
   result.epsilon = epsilon(trainer.ledger(), delta, accountant);
   result.holds = std::isfinite(result.epsilon);
   result.because = result.holds ? in_words(trainer) : "no finite epsilon holds at this delta";

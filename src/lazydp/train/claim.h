@@ -19,6 +19,9 @@ struct Claim {
 // Why nothing may be claimed for a run of this plan; empty if something may.
 std::string no_claim(const Plan& plan, bool seed_is_secret, bool poisson);
 
+// Why nothing may be claimed for what the trainer, and those whose state it goes on from, did.
+std::string no_claim(const Trainer& trainer);
+
 // Of the model as it would be released after the trainer's last step.
 Claim claim(const Trainer& trainer, double delta);
 

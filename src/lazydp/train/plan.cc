@@ -1,6 +1,8 @@
 #include "lazydp/train/plan.h"
 
+#include <algorithm>
 #include <cmath>
+#include <sstream>
 #include <string>
 
 #include "lazydp/base/error.h"
@@ -8,6 +10,8 @@
 
 namespace lazydp {
 namespace {
+
+constexpr double kLeastClipNorm = 1e-12;
 
 void require(bool ok, const char* name, double value, const char* allowed) {
   if (ok) return;
@@ -30,6 +34,16 @@ void Plan::validate() const {
   // A step keeps the fraction 1 - lr * weight_decay of a row: there must be some.
   require(table_rate * weight_decay < 1.0, "lr x weight-decay", table_rate * weight_decay,
           "below 1");
+  // Squares of floats below 1e-19 are 0: a gradient must be far longer than that before it has to
+  // be clipped. A schedule is least at one of its ends.
+  const double least = mechanism.clip_norm *
+                       std::min(clip_schedule.factor(1, steps), clip_schedule.factor(steps, steps));
+  if (recipe.clips() && !(least >= kLeastClipNorm)) {
+    std::ostringstream message;
+    message << "clip-norm is " << least << " at its least; it must be at least " << kLeastClipNorm
+            << ", or 32-bit floats cannot tell how long a gradient is";
+    throw UserError(message.str());
+  }
 }
 
 }  // namespace lazydp

@@ -21,17 +21,23 @@ constexpr const char* kWeights = "/model.safetensors";
 constexpr const char* kCard = "/card.json";
 constexpr const char* kCardInWeights = "lazydp.card";
 
-Json json_of(const Claim& claim, const std::string& unit) {
+Json json_of(const Claim& claim, const std::string& unit, const Json& data) {
   if (!claim.holds) return {{"statement", "no privacy claim"}, {"reason", claim.because}};
-  return {{"statement", "(epsilon, delta)-differential privacy of the released weights"},
-          {"epsilon", claim.epsilon},
-          {"delta", claim.delta},
-          {"accountant", accountant_name(claim.accountant)},
-          {"unit", unit + ", added or removed"},
-          {"mechanism", claim.because},
-          {"threat_model",
-           "whoever sees the released model; intermediate states, metrics, logs and timing are not "
-           "published"}};
+  Json json = {
+      {"statement", "(epsilon, delta)-differential privacy of the released weights"},
+      {"epsilon", claim.epsilon},
+      {"delta", claim.delta},
+      {"accountant", accountant_name(claim.accountant)},
+      {"unit", unit + ", added or removed"},
+      {"mechanism", claim.because},
+      {"threat_model",
+       "whoever sees the released model; intermediate states, metrics, logs and timing are not "
+       "published"}};
+  const Json::json_pointer learned("/schema/from_data");
+  if (data.contains(learned)) {
+    json["not_covered"] = "what the schema took from the data: " + data[learned].get<std::string>();
+  }
+  return json;
 }
 
 // Everything but the digest of the weights, which hold a copy of this.
@@ -39,7 +45,7 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
   Json card = {{"format", "lazydp-card"},
                {"version", 1},
                {"program", "lazydp " LAZYDP_VERSION},
-               {"claim", json_of(claim, trainer.protected_unit())},
+               {"claim", json_of(claim, trainer.protected_unit(), notes.data)},
                {"plan", json_of(trainer.plan())},
                {"sampling", trainer.samples_by_poisson() ? "poisson" : "shuffled"},
                {"noise_key", trainer.seed().secret() ? "secret" : "fixed by the user"},
@@ -103,16 +109,19 @@ void ReleasedModel::write(const std::string& folder) const {
   if (mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
     throw IoError("cannot make " + folder + ": " + std::strerror(errno));
   }
+  Json card = card_;
   if (exists(folder + kCard)) {
     Json there = verified_card(folder);
     there.erase("weights");
-    if (there != card_) {
+    // Metrics that somebody wanted out are out: whoever releases again need not have them.
+    if (there.contains("metrics") && !card.contains("metrics")) card["metrics"] = there["metrics"];
+    if (there != card) {
       throw PrivacyError(folder + " holds another model than this run's; remove it to write this");
     }
   }
   const std::string digest = write_safetensors(folder + kWeights, tensors_of(model_, tables_),
-                                               {{"format", "pt"}, {kCardInWeights, card_.dump()}});
-  const std::string text = with_digest(card_, digest).dump(2) + "\n";
+                                               {{"format", "pt"}, {kCardInWeights, card.dump()}});
+  const std::string text = with_digest(card, digest).dump(2) + "\n";
   AtomicFile file(folder + kCard, 0644);
   file.write(std::as_bytes(std::span(text)));
   file.commit();
@@ -129,7 +138,13 @@ Json verified_card(const std::string& folder) {
   } catch (const Json::exception&) {
     throw edited("card.json was edited: it is no longer JSON");
   }
-  const SafetensorsFile weights(folder + kWeights);
+  const SafetensorsFile weights = [&] {
+    try {
+      return SafetensorsFile(folder + kWeights);
+    } catch (const UserError& error) {
+      throw edited(std::string("model.safetensors was edited (") + error.what() + ")");
+    }
+  }();
   const auto inside = weights.metadata().find(kCardInWeights);
   if (inside == weights.metadata().end()) throw edited("model.safetensors has lost its card");
   Json said = card;

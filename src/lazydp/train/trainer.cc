@@ -28,6 +28,11 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
       updates_(plan.recipe.noise, tables, table_clock_, noise_, plan.weight_decay > 0.0,
                performance.kernels) {
   plan_.validate();
+  if (sampler.poisson() && sampler.rate() != plan.mechanism.sampling_rate) {
+    throw PrivacyError("the sampler's rate is " + std::to_string(sampler.rate()) +
+                       " and the mechanism's " + std::to_string(plan.mechanism.sampling_rate) +
+                       "; the ledger must count what is done");
+  }
   table_clock_.reserve(plan.steps);
   dense_clock_.reserve(plan.steps);
   last_step_ = last_affordable_step(plan_, 0, ledger_);
@@ -59,16 +64,20 @@ void Trainer::require_may_step() const {
   if (released_) {
     throw PrivacyError("this model was released: go on from the settled state that release left");
   }
-  if (now() >= last_step_ && last_step_ < plan_.steps) {
-    throw PrivacyError("the budget is spent after step " + std::to_string(now()) +
-                       ": the next step would exceed epsilon " +
-                       std::to_string(plan_.budget->epsilon));
+  if (now() < last_step_) return;
+  if (last_step_ >= plan_.steps) {
+    throw PrivacyError("all " + std::to_string(plan_.steps) +
+                       " steps of the plan have been taken: more need a plan that counts them");
   }
+  throw PrivacyError("the budget is spent after step " + std::to_string(now()) +
+                     ": the next step would exceed epsilon " +
+                     std::to_string(plan_.budget->epsilon));
 }
 
-void Trainer::restore(Ledger spent, std::span<const Owed> clock) {
+void Trainer::restore(Ledger spent, std::span<const Owed> clock, std::string no_claim) {
   check(now() == 0, "a trainer is restored before its first step");
   ledger_ = std::move(spent);
+  no_claim_before_ = std::move(no_claim);
   table_clock_.restore(clock);
   table_clock_.reserve(plan_.steps);
   dense_clock_.restore(std::vector<Owed>(clock.size()));  // dense weights are never late
@@ -93,6 +102,8 @@ Step Trainer::open_step() {
 }
 
 void Trainer::let_pass(Step steps) {
+  plan_.steps += steps;
+  last_step_ += steps;
   for (Step i = 0; i < steps; ++i) open_step();
 }
 

@@ -54,15 +54,26 @@ class Trainer {
   // Only after this may the tables leave the trainer.
   void settle_all(const std::function<void(std::uint64_t rows)>& progress = {});
 
-  // Lets steps pass in which no batch is drawn and nobody is late but the tables: for benchmarks of
-  // rows that have waited long. Dense layers miss the noise of these steps: no model comes of it.
+  // Lets steps pass, beside those of the plan, in which no batch is drawn and nobody is late but
+  // the tables: for benchmarks of rows that have waited long. Dense layers miss the noise of these
+  // steps: no model comes of it.
   void let_pass(Step steps);
 
-  // Goes on where another trainer, of the same plan and seed, was at its step `clock.size()`. The
-  // caller has put weights and histories as they were then.
-  void restore(Ledger spent, std::span<const Owed> clock);
+  // Goes on where another trainer was at its step `clock.size()`: one of the same plan and seed or,
+  // if all its rows were settled, any. The caller has put weights and histories as they were then.
+  // `no_claim`: why nothing may be claimed for those steps, if so; a ledger does not tell.
+  void restore(Ledger spent, std::span<const Owed> clock, std::string no_claim);
 
   Step now() const { return table_clock_.now(); }
+
+  // Whether nobody can predict the noise, nor who joins a Poisson sample.
+  bool draws_in_secret() const {
+    return seed_.secret() && (!sampler_.poisson() || sampler_.secret());
+  }
+
+  // Why nothing may be claimed for steps before those that this trainer took, in the state it was
+  // restored from; empty if something may, for the unit that this one protects.
+  const std::string& no_claim_before() const { return no_claim_before_; }
 
   // The plan's last, or the last that its budget pays for.
   Step last_step() const { return last_step_; }
@@ -107,6 +118,7 @@ class Trainer {
 
   Step last_step_ = 0;
   bool released_ = false;
+  std::string no_claim_before_;
   CheckpointFolder* folder_ = nullptr;  // where its state is kept, if it was ever
   double clip_norm_ = 0.0;              // of the open step
   StageClock stages_;
