@@ -142,6 +142,36 @@ TEST(RunFolder, AChangedMechanismIsRefusedOrGoesTheSettledWay) {
   EXPECT_EQ(ledger[1]["steps"], 3);
 }
 
+TEST(RunFolder, ABranchInheritsThatNothingIsClaimed) {
+  const Workplace at;
+  ASSERT_EQ(train(at, {"--steps", "6", "--out", "run", "--algorithm", "eana"}).code, 0);
+  const Ran ran =
+      at.run({"resume", "run", "--algorithm", "lazydp", "--steps", "9", "--branch", "--quiet"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(card_of(at, "run")["claim"]["statement"], "no privacy claim");
+}
+
+TEST(RunFolder, ABranchOfAnotherShapeIsRefusedAndTheRunGoesOn) {
+  const Workplace at;
+  ASSERT_EQ(train(at, {"--steps", "6", "--out", "run", "--no-release"}).code, 0);
+  const Ran refused =
+      at.run({"resume", "run", "--top", "9-1", "--steps", "9", "--branch", "--quiet"});
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("shape"), std::string::npos) << refused.err;
+  const Ran ran = at.run({"release", "run", "--quiet"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
+}
+
+TEST(RunFolder, ASpentBudgetLeavesTheModelWhereItIs) {
+  const Workplace at;
+  const Words words = {"--steps", "500",     "--epsilon", "1",     "--noise-multiplier",
+                       "0.3",     "--delta", "1e-7",      "--out", "run"};
+  ASSERT_EQ(train(at, words).code, 0);
+  const std::string model = model_of(at, "run");
+  EXPECT_EQ(at.run({"resume", "run", "--quiet"}).code, 3);
+  EXPECT_EQ(model_of(at, "run"), model);
+}
+
 TEST(RunFolder, TrainingFurtherAfterAReleaseKeepsBothModelsAndOneLedger) {
   const Workplace at;
   ASSERT_EQ(train(at, {"--steps", "6", "--out", "run"}).code, 0);
@@ -224,6 +254,14 @@ TEST(RunFolder, MetricsReachTheCardOnlyWhenAskedTo) {
   on.insert(on.end(), {"run", "--private-metrics", "on"});
   ASSERT_EQ(at.run(on).code, 0);
   EXPECT_TRUE(card_of(at, "run")["metrics"].contains("auc"));
+  const std::string model = model_of(at, "run");
+  const Ran again = at.run({"release", "run", "--quiet"});
+  EXPECT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(model_of(at, "run"), model);
+
+  // Learning rates that nobody chose follow the number of steps, and are no changed mechanism.
+  const Ran further = at.run({"resume", "run", "--epochs", "0.5", "--quiet"});
+  EXPECT_EQ(further.code, 0) << further.err;
 }
 
 TEST(Budget, IsKeptAndSaidSo) {
@@ -246,6 +284,8 @@ TEST(Budget, IsKeptAndSaidSo) {
       train(at, {"--epsilon", "0.001", "--noise-multiplier", "0.25", "--delta", "1e-7"});
   EXPECT_EQ(none.code, 3);
   EXPECT_NE(none.err.find("not one more step"), std::string::npos) << none.err;
+  EXPECT_EQ(train(at, {"--epsilon", "0.001", "--noise-multiplier", "0.25", "--dry-run"}).code, 3);
+  EXPECT_EQ(train(at, {"--epsilon", "1", "--sampling", "shuffled"}).code, 3);
   EXPECT_EQ(train(at, {"--epsilon", "0"}).code, 2);
   EXPECT_EQ(train(at, {"--epsilon", "1", "--algorithm", "eana"}).code, 3);
 }

@@ -40,6 +40,10 @@ TEST(NumberText, RoundsUp) {
   EXPECT_EQ(rounded_up(0.25, 5), "0.25");
   EXPECT_EQ(rounded_up(1.23456e-7, 3), "1.24e-07");
   EXPECT_EQ(rounded_up(0.0, 5), "0");
+  EXPECT_EQ(fixed_up(7.1901, 2), "7.20");
+  EXPECT_EQ(fixed_up(0.000366, 2), "0.01");
+  EXPECT_EQ(fixed_up(0.07, 2), "0.07");
+  EXPECT_EQ(fixed_up(3.0, 2), "3.00");
 }
 
 TEST(NumberText, IsReadable) {

@@ -62,6 +62,7 @@ double estimated_step_seconds(RunOptions options) {
 void dry_run(const RunOptions& options, const Output& output) {
   const Plan& plan = options.plan;
   const Step last = last_affordable_step(plan, 0, {});
+  require_affordable(plan, 0, last);
   Ledger ledger;
   for (Step t = 1; t <= last; ++t) ledger.record(event_of(plan, t));
   const std::string why = no_claim(plan, !options.seed, options.sampling == Sampling::poisson);
@@ -74,11 +75,12 @@ void dry_run(const RunOptions& options, const Output& output) {
          << ": " << with_commas(last) << " steps of "
          << with_commas(static_cast<double>(options.batch)) << " examples\n"
          << "  privacy  "
-         << (why.empty() ? "epsilon " + fixed(cost, 4) + " at delta " + shortest(options.delta) +
-                               " (" + std::string(accountant_name(plan.accountant)) +
-                               "), noise multiplier " + shortest(plan.mechanism.noise_multiplier) +
-                               ", sampling rate " + shortest(plan.mechanism.sampling_rate)
-                         : "no claim: " + why)
+         << (why.empty()
+                 ? "epsilon " + rounded_up(cost, 5) + " at delta " + shortest(options.delta) +
+                       " (" + std::string(accountant_name(plan.accountant)) +
+                       "), noise multiplier " + shortest(plan.mechanism.noise_multiplier) +
+                       ", sampling rate " + shortest(plan.mechanism.sampling_rate)
+                 : "no claim: " + why)
          << "\n  memory   " << human_bytes(needs.total()) << " of "
          << human_bytes(static_cast<double>(available_memory())) << " available (tables "
          << human_bytes(needs.tables) << ", history " << human_bytes(needs.history) << ")\n"

@@ -21,6 +21,12 @@ std::string fixed(double value, int digits) {
   return std::isnan(value) ? "-" : printed("%.*f", digits, value);
 }
 
+std::string fixed_up(double value, int digits) {
+  const std::string nearest = fixed(value, digits);
+  if (!std::isfinite(value) || std::stod(nearest) >= value) return nearest;
+  return fixed(std::stod(nearest) + std::pow(10.0, -digits), digits);
+}
+
 std::string shortest(double value) {
   return printed("%g", value);
 }

@@ -7,6 +7,7 @@
 namespace lazydp::apps {
 
 std::string fixed(double value, int digits);       // 0.7561; "-" for NaN
+std::string fixed_up(double value, int digits);    // the same, never below value
 std::string shortest(double value);                // 1e-06, 0.02048: six digits at most
 std::string rounded_up(double value, int digits);  // so many digits that count; never below value
 std::string with_commas(double whole);             // 1,234,567

@@ -77,7 +77,7 @@ std::string Progress::line(Step step) const {
               ? "  " + human_duration(seconds / (step - before_) * (steps_ - step)) + " left"
               : "  in " + human_duration(seconds);
   if (loss_steps_ > 0.0) text += "  loss " + fixed(loss_sum_ / loss_steps_, 4);
-  if (!std::isnan(epsilon_)) text += "  epsilon " + fixed(epsilon_, 2) + " if released now";
+  if (!std::isnan(epsilon_)) text += "  epsilon " + fixed_up(epsilon_, 2) + " if released now";
   return text + "  " + with_commas(examples_ / seconds) + " examples/s";
 }
 

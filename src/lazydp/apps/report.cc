@@ -22,7 +22,7 @@ void row(std::ostream& out, const std::string& label, const std::string& value) 
 
 std::string privacy_in_words(const Claim& claim) {
   if (!claim.holds) return "no claim: " + claim.because;
-  return "epsilon " + fixed(claim.epsilon, 2) + " at delta " + shortest(claim.delta) + " (" +
+  return "epsilon " + fixed_up(claim.epsilon, 2) + " at delta " + shortest(claim.delta) + " (" +
          std::string(accountant_name(claim.accountant)) + " accountant)";
 }
 
@@ -205,7 +205,7 @@ void print_comparison(std::ostream& out, const std::vector<Finished>& runs) {
   line("held-out log-loss", fixed(any.bayes_logloss, 4),
        [](const Finished& run) { return fixed(run.result.held_out.logloss, 4); });
   line("epsilon", "", [](const Finished& run) {
-    return run.result.claim.holds ? fixed(run.result.claim.epsilon, 2) : "no claim";
+    return run.result.claim.holds ? fixed_up(run.result.claim.epsilon, 2) : "no claim";
   });
   line("accountant", "", [](const Finished& run) {
     return run.result.claim.holds ? accountant_name(run.result.claim.accountant) : "-";

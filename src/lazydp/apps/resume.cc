@@ -35,13 +35,26 @@ bool asked(const Text& text, const char* name) {
   return text && truth(name, *text);
 }
 
-// A settled state may be trained for more steps as it is: its ledger says what was spent.
-bool only_longer(const CheckpointHead& head, Json settings, Step steps) {
-  if (!head.settled || steps <= head.step) return false;
+// A settled state may be trained for more steps as it is: its ledger says what was spent. Learning
+// rates that nobody chose follow the number of steps.
+bool only_longer(const CheckpointHead& head, Json settings, const RunOptions& options,
+                 const Given& wanted) {
+  if (!head.settled || options.plan.steps <= head.step) return false;
   Json before = head.settings;
-  before["plan"].erase("steps");
-  settings["plan"].erase("steps");
+  for (Json* plan : {&before["plan"], &settings["plan"]}) {
+    plan->erase("steps");
+    if (!wanted.lr_schedule) plan->erase("rate_schedule");
+  }
   return before == settings;
+}
+
+// Before anything is replaced: weights of one shape are no start for another.
+void require_same_weights(const ModelShape& before, const ModelShape& after) {
+  if (before.table_rows == after.table_rows && before.dim == after.dim &&
+      before.bottom == after.bottom && before.top == after.top) {
+    return;
+  }
+  throw UserError("the run's model has another shape; rows, dim, bottom and top must stay");
 }
 
 // Settles the state under the key and the plan that it was trained with, and makes that the state
@@ -98,11 +111,15 @@ void resume(const Given& given) {
   if (asked(given.branch, "branch") && options.calibrated) {
     calibrate_the_rest(head, options, wanted);
   }
+  require_affordable(options.plan, head.step,
+                     last_affordable_step(options.plan, head.step, head.spent));
   const Json settings = settings_of(options);
-  if (head.settings != settings && !only_longer(head, settings, options.plan.steps)) {
+  if (head.settings != settings && !only_longer(head, settings, options, wanted)) {
     if (!asked(given.branch, "branch")) require_same_settings(head.settings, settings);
     Progress progress = output.progress();
-    settle_for(choose_run(config), options, kept, progress);
+    const RunOptions before = choose_run(config);
+    require_same_weights(before.model.shape, options.model.shape);
+    settle_for(before, options, kept, progress);
     kept.open_checkpoint();
   }
   if (kept.from->head().step >= options.plan.steps && kept.directory.released()) {

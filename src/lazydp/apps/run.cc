@@ -84,15 +84,6 @@ auto show_settled(const ModelShape& shape, Progress& progress) {
       };
 }
 
-void require_affordable(const Trainer& trainer) {
-  const Plan& plan = trainer.plan();
-  if (trainer.last_step() > trainer.now() || trainer.now() >= plan.steps) return;
-  throw PrivacyError("epsilon is " + shortest(plan.budget->epsilon) +
-                     ", which pays for not one more step " + "with noise multiplier " +
-                     shortest(plan.mechanism.noise_multiplier) + " after " +
-                     with_commas(trainer.now()) + " steps");
-}
-
 // Keeps what can be kept, and says how to go on.
 [[noreturn]] void stop(Trainer& trainer, Kept* kept, int signal, Progress& progress) {
   progress.end();
@@ -120,6 +111,14 @@ MemoryNeeds needs_of(const RunOptions& options) {
   const Recipe& recipe = options.plan.recipe;
   return memory_needs(options.model.shape, {&recipe, 1}, options.plan.weight_decay,
                       options.performance, options.batch, options.plan.steps, options.task.bytes());
+}
+
+void require_affordable(const Plan& plan, Step now, Step last) {
+  if (last > now || now >= plan.steps) return;
+  throw PrivacyError("epsilon is " + shortest(plan.budget->epsilon) +
+                     ", which pays for not one more step with noise multiplier " +
+                     shortest(plan.mechanism.noise_multiplier) + " after " + with_commas(now) +
+                     " steps");
 }
 
 void require_memory_for(const RunOptions& options) {
@@ -162,7 +161,7 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
     kept->from.reset();
   }
 
-  require_affordable(trainer);
+  require_affordable(trainer.plan(), trainer.now(), trainer.last_step());
   RunResult result;
   progress.begin(std::string(options.plan.recipe.name), trainer.last_step(), trainer.now());
   const Stopwatch training;

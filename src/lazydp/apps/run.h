@@ -41,6 +41,10 @@ MemoryNeeds needs_of(const RunOptions& options);
 // Throws UserError if the run does not fit into the memory there is.
 void require_memory_for(const RunOptions& options);
 
+// Throws PrivacyError if a plan has steps to take after `now`, but its budget pays for none: `last`
+// is the last that it pays for.
+void require_affordable(const Plan& plan, Step now, Step last);
+
 struct Kept;  // kept.h: a run with a folder
 class Output;
 

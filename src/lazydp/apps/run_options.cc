@@ -95,6 +95,11 @@ void choose_budget(const Given& given, const Defaults& defaults, RunOptions& run
     throw PrivacyError("epsilon is '" + *given.epsilon + "', but nothing can be claimed for " +
                        std::string(plan.recipe.name) + ": " + std::string(plan.recipe.no_claim));
   }
+  if (!usual && run.sampling != Sampling::poisson) {
+    throw PrivacyError(
+        "epsilon is '" + *given.epsilon +
+        "', but nothing can be claimed for shuffled batches; use --sampling poisson");
+  }
   if (given.noise_multiplier) return;
   plan.mechanism.noise_multiplier = noise_for(plan);
   run.calibrated = true;
@@ -157,12 +162,12 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
   plan.clip_schedule = schedule_or_constant(given.clip_schedule);
   run.delta = choose_delta(given, defaults, run.task.examples());
   if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
+  run.sampling = choose_sampling(given);
   choose_budget(given, defaults, run);
   plan.validate();
 
   run.performance = choose_performance(given);
   run.performance.read_ahead = data != nullptr;
-  run.sampling = choose_sampling(given);
   if (data && data->units && run.sampling != Sampling::poisson) {
     throw UserError("sampling is 'shuffled'; units are sampled by Poisson sampling only");
   }
