@@ -1,7 +1,7 @@
 # The two commands are `make demo` and `make test`. A target says what happens, scripts/ says how,
 # CMakePresets.json says with which flags.
 
-.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin
+.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-kernels bench-steps bench-growth
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -34,6 +34,17 @@ test-all: ## build and run every test, the slow ones too
 test-planted: ## plant errors in a copy of src/ one at a time; each must turn its test red (SLIP=name: only that)
 	@scripts/install.sh test
 	@tests/planted/run.sh $(SLIP)
+
+bench-kernels: ## time each kernel beside a reference of the same run (ARGS='--table-gb 8 --benchmark_filter=rows')
+	@scripts/install.sh bench
+	@scripts/build.sh bench
+	@scripts/bench_kernels.sh $(ARGS)
+
+bench-steps: build ## private steps beside plain ones, and what we promise of them (needs 16 GB of memory)
+	@python3 benchmarks/steps/targets.py $(ARGS)
+
+bench-growth: build ## step time over batch, pooling, table size, dimension, threads: build/growth
+	@python3 benchmarks/steps/growth.py $(ARGS)
 
 bench-plugin: python ## time the plug-in beside plain PyTorch, interleaved (needs 16 GB of memory)
 	@scripts/bench_plugin.sh

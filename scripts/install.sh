@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a group of targets needs and that are missing: build, test,
-# python or lint. Touches neither network nor package manager when nothing is missing.
+# python, bench or lint. Touches neither network nor package manager when nothing is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/tools.sh
@@ -36,6 +36,11 @@ need_python() {
   need python3-dev
   need python3-venv
 }
+need_bench() {
+  need_build
+  need libbenchmark-dev
+  need libdnnl-dev # oneDNN, to be measured beside
+}
 need_lint() {
   need_test
   need clang-tidy-14 command -v "$clang_tidy"
@@ -43,9 +48,9 @@ need_lint() {
 }
 
 case ${1:-} in
-  build | test | python | lint) ;;
+  build | test | python | bench | lint) ;;
   *)
-    echo "usage: scripts/install.sh build|test|python|lint" >&2
+    echo "usage: scripts/install.sh build|test|python|bench|lint" >&2
     exit 2
     ;;
 esac

@@ -8,22 +8,22 @@
 #include <random>
 #include <vector>
 
+#include "lazydp/kernels/vector.h"
+
 namespace lazydp {
 namespace {
 
 constexpr std::size_t kDim = 7;
 
 // Forms the gradient as a map from row to vector; the definition, nothing clever.
-double formed_squared_norm(std::span<const Lookup> lookups, std::size_t example) {
+double formed_squared_norm(const Bags& bags, Pooling mode, std::span<const float> gradient,
+                           std::size_t example) {
   std::map<RowId, std::vector<double>> rows;
-  for (const Lookup& lookup : lookups) {
-    const Bags& bags = *lookup.bags;
-    for (std::size_t k = bags.offsets[example]; k < bags.offsets[example + 1]; ++k) {
-      double a = bags.weights.empty() ? 1.0 : bags.weights[k];
-      if (lookup.mode == Pooling::mean) a /= static_cast<double>(bags.length(example));
-      auto& row = rows.try_emplace(bags.ids[k], kDim, 0.0).first->second;
-      for (std::size_t j = 0; j < kDim; ++j) row[j] += a * lookup.gradients.row(example)[j];
-    }
+  for (std::size_t k = bags.offsets[example]; k < bags.offsets[example + 1]; ++k) {
+    double a = bags.weights.empty() ? 1.0 : bags.weights[k];
+    if (mode == Pooling::mean) a /= static_cast<double>(bags.length(example));
+    auto& row = rows.try_emplace(bags.ids[k], gradient.size(), 0.0).first->second;
+    for (std::size_t j = 0; j < gradient.size(); ++j) row[j] += a * gradient[j];
   }
   double sum = 0.0;
   for (const auto& [id, row] : rows) {
@@ -61,29 +61,14 @@ struct Case {
 
 class BagNorm : public ::testing::TestWithParam<Case> {};
 
-TEST_P(BagNorm, OfOneLookUpEqualsThatOfTheFormedGradient) {
+TEST_P(BagNorm, EqualsThatOfTheFormedGradient) {
   const auto [mode, weighted, longest] = GetParam();
   const MadeUp m = make(200, longest, weighted, 1);
-  std::vector<Occurrence> scratch;
-  const Lookup lookup = {&m.bags, mode, m.gradients.view()};
+  BagCoefficients coefficients;
   for (std::size_t i = 0; i < 200; ++i) {
-    const double expected = formed_squared_norm({&lookup, 1}, i);
-    EXPECT_NEAR(squared_table_norm({&lookup, 1}, i, scratch), expected, 1e-5 * (1e-3 + expected));
-  }
-}
-
-TEST_P(BagNorm, OfATableLookedUpThriceEqualsThatOfTheFormedGradient) {
-  const auto [mode, weighted, longest] = GetParam();
-  const MadeUp a = make(200, longest, weighted, 1);
-  const MadeUp b = make(200, longest, weighted, 2);
-  const MadeUp c = make(200, 1, false, 3);
-  std::vector<Occurrence> scratch;
-  const std::vector<Lookup> lookups = {{&a.bags, mode, a.gradients.view()},
-                                       {&b.bags, mode, b.gradients.view()},
-                                       {&c.bags, Pooling::sum, c.gradients.view()}};
-  for (std::size_t i = 0; i < 200; ++i) {
-    const double expected = formed_squared_norm(lookups, i);
-    EXPECT_NEAR(squared_table_norm(lookups, i, scratch), expected, 2e-5 * (1e-1 + expected));
+    const double expected = formed_squared_norm(m.bags, mode, m.gradients.row(i), i);
+    EXPECT_NEAR(coefficients.squared(m.bags, mode, i) * squared_norm(m.gradients.row(i)), expected,
+                1e-5 * (1e-1 + expected));
   }
 }
 
@@ -98,9 +83,30 @@ TEST(BagNorm, AnIdNamedThreeTimesCountsNine) {
   Bags bags;
   bags.ids = {4, 4, 4, 8};
   bags.offsets = {0, 4};
-  std::vector<Occurrence> scratch;
-  EXPECT_FLOAT_EQ(squared_coefficients(bags, Pooling::sum, 0, scratch), 9.0f + 1.0f);
-  EXPECT_FLOAT_EQ(squared_coefficients(bags, Pooling::mean, 0, scratch), 10.0f / 16.0f);
+  BagCoefficients coefficients;
+  EXPECT_FLOAT_EQ(coefficients.squared(bags, Pooling::sum, 0), 9.0f + 1.0f);
+  EXPECT_FLOAT_EQ(coefficients.squared(bags, Pooling::mean, 0), 10.0f / 16.0f);
+}
+
+TEST(BagNorm, WeightsThatCancelLeaveTheOthers) {
+  Bags bags;
+  bags.ids = {4, 8, 4};
+  bags.weights = {1e9f, 1.0f, -1e9f};
+  bags.offsets = {0, 3};
+  EXPECT_FLOAT_EQ(BagCoefficients().squared(bags, Pooling::sum, 0), 1.0f);
+}
+
+// Distinct ids that share a slot must not be taken for one, nor bags of before for this one.
+TEST(BagNorm, ManyIdsOfManyLengthsAreToldApart) {
+  BagCoefficients coefficients;
+  std::mt19937_64 rng(5);
+  for (std::size_t length = 1; length < 3000; length = length * 2 + 1) {
+    Bags bags;
+    for (std::size_t k = 0; k < length; ++k) bags.ids.push_back(static_cast<RowId>(rng() >> 24));
+    bags.offsets.push_back(length);
+    EXPECT_EQ(coefficients.squared(bags, Pooling::sum, 0), static_cast<float>(length));
+    EXPECT_EQ(coefficients.squared(bags, Pooling::sum, 0), static_cast<float>(length));
+  }
 }
 
 }  // namespace

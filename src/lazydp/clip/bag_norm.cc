@@ -1,83 +1,45 @@
 #include "lazydp/clip/bag_norm.h"
 
 #include <algorithm>
-
-#include "lazydp/kernels/vector.h"
+#include <bit>
 
 namespace lazydp {
-namespace {
 
-// Appends the bag's occurrences with their coefficients, plain or divided by the bag's length.
-void append(const Bags& bags, Pooling mode, std::size_t example, std::vector<Occurrence>& out) {
+void BagCoefficients::start(std::size_t ids) {
+  used_.clear();
+  const std::size_t slots = std::bit_ceil(2 * ids + 2);
+  if (slots > slots_.size() || ++stamp_ == 0) {
+    slots_.assign(std::max(slots, slots_.size()), Slot{});
+    stamp_ = 1;
+  }
+}
+
+// Where the row is, with coefficient 0 if the bag has not named it yet.
+std::size_t BagCoefficients::find(RowId row) {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = (static_cast<std::uint64_t>(row) * 0x9E3779B97F4A7C15u >> 32) & mask;
+  while (slots_[at].stamp == stamp_ && slots_[at].row != row) at = (at + 1) & mask;
+  if (slots_[at].stamp != stamp_) {
+    slots_[at] = {row, stamp_, 0.0f};
+    used_.push_back(static_cast<std::uint32_t>(at));
+  }
+  return at;
+}
+
+float BagCoefficients::squared(const Bags& bags, Pooling mode, std::size_t example) {
   const std::size_t length = bags.length(example);
-  const float share =
-      mode == Pooling::mean && length > 0 ? 1.0f / static_cast<float>(length) : 1.0f;
-  for (std::size_t k = bags.offsets[example]; k < bags.offsets[example + 1]; ++k) {
-    out.push_back({bags.ids[k], share * bags.weight(k)});
-  }
-}
-
-// Sorts by row and adds up the coefficients of equal rows.
-void merge(std::vector<Occurrence>& rows) {
-  std::ranges::sort(rows, {}, &Occurrence::row);
-  std::size_t last = 0;
-  for (std::size_t i = 1; i < rows.size(); ++i) {
-    if (rows[i].row == rows[last].row) {
-      rows[last].coefficient += rows[i].coefficient;
-    } else {
-      rows[++last] = rows[i];
-    }
-  }
-  if (!rows.empty()) rows.resize(last + 1);
-}
-
-}  // namespace
-
-float squared_coefficients(const Bags& bags, Pooling mode, std::size_t example,
-                           std::vector<Occurrence>& scratch) {
-  if (bags.length(example) == 0) return 0.0f;
-  if (bags.length(example) == 1) {
-    const float weight = bags.weight(bags.offsets[example]);
+  if (length == 0) return 0.0f;
+  const float share = mode == Pooling::mean ? 1.0f / static_cast<float>(length) : 1.0f;
+  if (length == 1) {
+    const float weight = share * bags.weight(bags.offsets[example]);
     return weight * weight;
   }
-  scratch.clear();
-  append(bags, mode, example, scratch);
-  merge(scratch);
-  float sum = 0.0f;
-  for (const Occurrence& row : scratch) sum += row.coefficient * row.coefficient;
-  return sum;
-}
-
-float squared_table_norm(std::span<const Lookup> lookups, std::size_t example,
-                         std::vector<Occurrence>& scratch) {
-  if (lookups.size() == 1) {
-    const Lookup& only = lookups[0];
-    return squared_coefficients(*only.bags, only.mode, example, scratch) *
-           squared_norm(only.gradients.row(example));
+  start(length);
+  for (std::size_t k = bags.offsets[example]; k < bags.offsets[example + 1]; ++k) {
+    slots_[find(bags.ids[k])].coefficient += share * bags.weight(k);
   }
-  float sum = 0.0f;
-  std::vector<Occurrence> first;
-  std::vector<Occurrence> second;
-  for (std::size_t k = 0; k < lookups.size(); ++k) {
-    first.clear();
-    append(*lookups[k].bags, lookups[k].mode, example, first);
-    merge(first);
-    for (std::size_t l = 0; l <= k; ++l) {
-      second.clear();
-      append(*lookups[l].bags, lookups[l].mode, example, second);
-      merge(second);
-      float shared = 0.0f;
-      auto other = second.begin();
-      for (const Occurrence& row : first) {
-        while (other != second.end() && other->row < row.row) ++other;
-        if (other != second.end() && other->row == row.row) {
-          shared += row.coefficient * other->coefficient;
-        }
-      }
-      const float dots = dot(lookups[k].gradients.row(example), lookups[l].gradients.row(example));
-      sum += (l == k ? 1.0f : 2.0f) * shared * dots;
-    }
-  }
+  float sum = 0.0f;  // of totals: a running sum of squares would lose what cancels
+  for (const std::uint32_t at : used_) sum += slots_[at].coefficient * slots_[at].coefficient;
   return sum;
 }
 

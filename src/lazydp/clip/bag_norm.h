@@ -2,35 +2,36 @@
 // The norm of one example's gradient of one table, without forming it.
 
 #include <cstddef>
-#include <span>
+#include <cstdint>
 #include <vector>
 
-#include "lazydp/base/matrix.h"
 #include "lazydp/data/batch.h"
 #include "lazydp/embedding/pooling.h"
 
 namespace lazydp {
 
-// One look-up of a table: example i's bag, and the gradient of its pooled vector.
-struct Lookup {
-  const Bags* bags = nullptr;
-  Pooling mode = Pooling::sum;
-  ConstMatrixView gradients;  // examples x dim
-};
+// Adds up, row by row, the coefficients with which a bag names rows: the bag's gradient is that sum
+// times the gradient of the pooled vector. Keeps its memory from bag to bag; one for each thread.
+class BagCoefficients {
+ public:
+  // Sum over distinct rows u of the bag of (total coefficient of u)^2. An id that occurs m times
+  // counts m^2, not m: that is the trap which voids a guarantee.
+  float squared(const Bags& bags, Pooling mode, std::size_t example);
 
-// Sum over distinct rows u of the bag of (total coefficient of u)^2. An id that occurs m times
-// counts m^2, not m: that is the trap which voids a guarantee. `scratch` is working memory.
-struct Occurrence {
-  RowId row = 0;
-  float coefficient = 0.0f;
-};
-float squared_coefficients(const Bags& bags, Pooling mode, std::size_t example,
-                           std::vector<Occurrence>& scratch);
+ private:
+  // An open-addressing table whose entries of earlier bags are told by their stamp: nothing is ever
+  // cleared, and nothing is sorted.
+  struct Slot {
+    RowId row = 0;
+    std::uint32_t stamp = 0;
+    float coefficient = 0.0f;
+  };
+  std::size_t find(RowId row);
+  void start(std::size_t ids);
 
-// Squared norm of example i's gradient of a table that the model looks up at several places: sum
-// over rows u of |sum over look-ups k of a_uk d_k|^2 = sum over pairs of look-ups (d_k . d_l)
-// (sum over u of a_uk a_ul).
-float squared_table_norm(std::span<const Lookup> lookups, std::size_t example,
-                         std::vector<Occurrence>& scratch);
+  std::vector<Slot> slots_;
+  std::vector<std::uint32_t> used_;  // slots of this bag
+  std::uint32_t stamp_ = 0;
+};
 
 }  // namespace lazydp

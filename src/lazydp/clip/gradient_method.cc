@@ -63,11 +63,11 @@ void refer_to_tables(const Tape& tape, const Batch& batch, Pooling pooling,
 }
 
 double squared_tables_norm(const Tape& tape, const Batch& batch, Pooling pooling, std::size_t i) {
-  thread_local std::vector<Occurrence> scratch;
+  thread_local BagCoefficients coefficients;
   double sum = 0.0;
   for (std::size_t k = 0; k < batch.bags.size(); ++k) {
-    const Lookup lookup = {&batch.bags[k], pooling, tape.pooled_gradients[k]};
-    sum += squared_table_norm({&lookup, 1}, i, scratch);
+    sum += static_cast<double>(coefficients.squared(batch.bags[k], pooling, i)) *
+           static_cast<double>(squared_norm(tape.pooled_gradients[k].row(i)));
   }
   return sum;
 }

@@ -18,6 +18,10 @@ enum class Pooling { sum, mean };
 // bag gives zeros. `pooled` has one row for each bag.
 void pool(const Table& table, const Bags& bags, Pooling mode, MatrixView pooled);
 
+// The same for the bags [begin, end) alone, on the calling thread.
+void pool(const Table& table, const Bags& bags, Pooling mode, std::size_t begin, std::size_t end,
+          MatrixView pooled);
+
 // The gradient of one table, in factors: row u receives the sum over its occurrences of
 // coefficient x gradient of the pooled vector. Forming the rows is left to whoever adds them to a
 // table, so that a row is touched once and nothing is stored twice.

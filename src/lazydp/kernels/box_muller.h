@@ -18,7 +18,8 @@ namespace lazydp::box_muller {
 inline constexpr std::size_t kGroup = 16;       // words, and normals
 inline constexpr std::size_t kLanes = 8;        // pairs in a group
 inline constexpr std::size_t kGroupBlocks = 4;  // cipher blocks of a group
-inline constexpr int kRefineBelow = 1 << 21;    // of the angle; of the radius twice that
+inline constexpr int kRefineBits = 21;
+inline constexpr int kRefineBelow = 1 << kRefineBits;  // of the angle; of the radius twice that
 
 // What the arithmetic needs to know of a group's words.
 template <class Simd>
@@ -30,44 +31,61 @@ struct Pairs {
   typename Simd::I words1;    // … of the second
 };
 
-// `refine(lane_word, i)` returns 32 more bits for word i of the group.
-template <class Simd, class Refine>
-inline __attribute__((always_inline)) Pairs<Simd> load(const std::uint32_t* words,
-                                                       Refine&& refine) {
+template <class Simd>
+inline __attribute__((always_inline)) Pairs<Simd> load(const std::uint32_t* words) {
   Pairs<Simd> p;
   p.words0 = Simd::load(words);
   p.words1 = Simd::load(words + kLanes);
+  p.radius = Simd::add(Simd::to_float(Simd::shift_right_logical(p.words0, 1)), Simd::set(0.5f));
+  p.exponent = Simd::set(31.0f);
+  p.angle =
+      Simd::mul(Simd::to_float(Simd::shift_right_arithmetic(p.words1, 1)), Simd::set(0x1p-30f));
+  return p;
+}
+
+// Whether a lane of the `N` groups from `words` on may want more bits: asked of several groups at
+// once, and a little too often, because the straight path asks it of everybody.
+template <class Simd, int N>
+inline __attribute__((always_inline)) bool any_small(const std::uint32_t* words) {
+  auto least = Simd::set(std::int32_t{-1});
+#pragma GCC unroll 8
+  for (int g = 0; g < N; ++g) {
+    least = Simd::min_unsigned(least, Simd::load(words + kGroup * g));
+    least = Simd::min_unsigned(
+        least, Simd::add(Simd::load(words + kGroup * g + kLanes), Simd::set(2 * kRefineBelow)));
+  }
+  return Simd::any_zero(Simd::shift_right_logical(least, kRefineBits + 2));
+}
+
+// Gives small lanes of one group their further bits; `refine(i)` returns 32 more for word i.
+template <class Simd, class Refine>
+inline void refine_small(const std::uint32_t* words, Pairs<Simd>& p, Refine&& refine) {
   const auto v = Simd::shift_right_logical(p.words0, 1);
   const auto a = Simd::shift_right_arithmetic(p.words1, 1);
-  p.radius = Simd::add(Simd::to_float(v), Simd::set(0.5f));
-  p.exponent = Simd::set(31.0f);
-  p.angle = Simd::mul(Simd::to_float(a), Simd::set(0x1p-30f));
-  const unsigned small_radius = Simd::mask_less(v, 2 * kRefineBelow);
-  const unsigned small_angle = Simd::mask_less(Simd::abs(a), kRefineBelow);
-  if (__builtin_expect((small_radius | small_angle) != 0, 0)) {
-    alignas(32) float radius[kLanes], exponent[kLanes], angle[kLanes];
-    Simd::store(radius, p.radius);
-    Simd::store(exponent, p.exponent);
-    Simd::store(angle, p.angle);
-    for (std::size_t l = 0; l < kLanes; ++l) {
-      if (((small_radius >> l) & 1u) != 0) {
-        const std::uint64_t high = words[l] >> 1;
-        radius[l] = static_cast<float>(static_cast<std::int64_t>(high << 32 | refine(l))) + 0.5f;
-        exponent[l] = 63.0f;
-      }
-      if (((small_angle >> l) & 1u) != 0) {
-        const auto high =
-            static_cast<std::int64_t>(static_cast<std::int32_t>(words[kLanes + l]) >> 1);
-        angle[l] = static_cast<float>(high * (std::int64_t{1} << 32) +
-                                      static_cast<std::int64_t>(refine(kLanes + l))) *
-                   0x1p-62f;
-      }
+  const unsigned small_radius = Simd::sign_mask(Simd::less(v, Simd::set(2 * kRefineBelow)));
+  const unsigned small_angle = Simd::sign_mask(Simd::less(Simd::abs(a), Simd::set(kRefineBelow)));
+  if ((small_radius | small_angle) == 0) return;
+  alignas(32) float radius[kLanes], exponent[kLanes], angle[kLanes];
+  Simd::store(radius, p.radius);
+  Simd::store(exponent, p.exponent);
+  Simd::store(angle, p.angle);
+  for (std::size_t l = 0; l < kLanes; ++l) {
+    if (((small_radius >> l) & 1u) != 0) {
+      const std::uint64_t high = words[l] >> 1;
+      radius[l] = static_cast<float>(static_cast<std::int64_t>(high << 32 | refine(l))) + 0.5f;
+      exponent[l] = 63.0f;
     }
-    p.radius = Simd::load(radius);
-    p.exponent = Simd::load(exponent);
-    p.angle = Simd::load(angle);
+    if (((small_angle >> l) & 1u) != 0) {
+      const auto high =
+          static_cast<std::int64_t>(static_cast<std::int32_t>(words[kLanes + l]) >> 1);
+      angle[l] = static_cast<float>(high * (std::int64_t{1} << 32) +
+                                    static_cast<std::int64_t>(refine(kLanes + l))) *
+                 0x1p-62f;
+    }
   }
-  return p;
+  p.radius = Simd::load(radius);
+  p.exponent = Simd::load(exponent);
+  p.angle = Simd::load(angle);
 }
 
 // `N` groups in lockstep hide each other's latency. normals[16 g + i] for g < N.
@@ -105,8 +123,9 @@ inline __attribute__((always_inline)) void transform(const Pairs<Simd>* p, float
   LAZYDP_EACH {
     const F r0 = Simd::flip_sign(log[g], p[g].words0);
     const F r1 = Simd::flip_sign(log[g], p[g].words1);
-    Simd::store(normals + kGroup * g, Simd::mul(r0, Simd::fnma(p[g].angle, s[g], c[g])));
-    Simd::store(normals + kGroup * g + kLanes, Simd::mul(r1, Simd::fma(p[g].angle, s[g], c[g])));
+    Simd::store_unaligned(normals + kGroup * g, Simd::mul(r0, Simd::fnma(p[g].angle, s[g], c[g])));
+    Simd::store_unaligned(normals + kGroup * g + kLanes,
+                          Simd::mul(r1, Simd::fma(p[g].angle, s[g], c[g])));
   }
 #undef LAZYDP_EACH
 }

@@ -46,9 +46,14 @@ struct Avx2Simd {
   LAZYDP_INLINE I abs(I a) { return _mm256_abs_epi32(a); }
   LAZYDP_INLINE I shift_right_logical(I a, int n) { return _mm256_srli_epi32(a, n); }
   LAZYDP_INLINE I shift_right_arithmetic(I a, int n) { return _mm256_srai_epi32(a, n); }
-  LAZYDP_INLINE unsigned mask_less(I a, std::int32_t bound) {
-    return static_cast<unsigned>(
-        _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(_mm256_set1_epi32(bound), a))));
+  LAZYDP_INLINE I add(I a, I b) { return _mm256_add_epi32(a, b); }
+  LAZYDP_INLINE I min_unsigned(I a, I b) { return _mm256_min_epu32(a, b); }
+  LAZYDP_INLINE bool any_zero(I a) {
+    return sign_mask(_mm256_cmpeq_epi32(a, _mm256_setzero_si256())) != 0;
+  }
+  LAZYDP_INLINE I less(I a, I b) { return _mm256_cmpgt_epi32(b, a); }  // all ones where a < b
+  LAZYDP_INLINE unsigned sign_mask(I a) {
+    return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(a)));
   }
 
   LAZYDP_INLINE __m128i round_key(const AesKey& key, int round) {

@@ -1,6 +1,7 @@
 #pragma once
 // Eight lanes in plain C++, operation for operation what simd_avx2.h does.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -100,9 +101,26 @@ struct PortableSimd {
   static I shift_right_arithmetic(I a, int n) {
     return each<I>([&](std::size_t l) { return a[l] >> n; });
   }
-  static unsigned mask_less(I a, std::int32_t bound) {
+  static I add(I a, I b) {
+    return each<I>([&](std::size_t l) {
+      return static_cast<std::int32_t>(static_cast<std::uint32_t>(a[l]) +
+                                       static_cast<std::uint32_t>(b[l]));
+    });
+  }
+  static I min_unsigned(I a, I b) {
+    return each<I>([&](std::size_t l) {
+      return static_cast<std::uint32_t>(a[l]) < static_cast<std::uint32_t>(b[l]) ? a[l] : b[l];
+    });
+  }
+  static bool any_zero(I a) {
+    return std::ranges::any_of(a, [](std::int32_t x) { return x == 0; });
+  }
+  static I less(I a, I b) {
+    return each<I>([&](std::size_t l) { return a[l] < b[l] ? -1 : 0; });
+  }
+  static unsigned sign_mask(I a) {
     unsigned mask = 0;
-    for (std::size_t l = 0; l < 8; ++l) mask |= static_cast<unsigned>(a[l] < bound) << l;
+    for (std::size_t l = 0; l < 8; ++l) mask |= static_cast<unsigned>(a[l] < 0) << l;
     return mask;
   }
 

@@ -27,7 +27,8 @@ TableUpdates::TableUpdates(NoisePolicy policy, std::span<Table> tables, const Va
     : tables_(tables),
       clock_(clock),
       writer_(make_noise_writer(kernels, noise)),
-      every_row_(policy == NoisePolicy::every_row) {
+      every_row_(policy == NoisePolicy::every_row),
+      fused_(kernels == Kernels::fused) {
   for (Table& table : tables) {
     Update update;
     switch (policy) {
@@ -65,6 +66,26 @@ void TableUpdates::apply(Step t, std::span<const TableGradient> gradients, Stage
 
 void TableUpdates::settle(Step t, std::span<const Ids> ids, StageClock& stages) {
   catch_up(&Update::on_read, t, ids, stages);
+}
+
+void TableUpdates::read(Step t, std::span<const Bags> bags, Pooling mode,
+                        std::span<const MatrixView> pooled, StageClock& stages) {
+  const bool waits = !updates_.empty() && updates_.front().on_read != nullptr;
+  if (waits && fused_ && shares_of(tables_.size()) == 1) {
+    const Debts debts = clock_.through(t);
+    reading_.resize(tables_.size());
+    parallel_for(tables_.size(), [&](std::size_t k) {
+      reading_[k].settle_and_pool(tables_[k], *updates_[k].on_read, *writer_, debts, bags[k], mode,
+                                  pooled[k]);
+    });
+    TableReading::book(reading_, stages, traffic_);
+    return;
+  }
+  to_read_.clear();
+  for (const Bags& of_table : bags) to_read_.emplace_back(of_table.ids);
+  settle(t, to_read_, stages);
+  for (std::size_t k = 0; k < tables_.size(); ++k) pool(tables_[k], bags[k], mode, pooled[k]);
+  stages.lap(Stage::forward);
 }
 
 // First all tables find who is late, then all rows catch up, whatever table they are of.

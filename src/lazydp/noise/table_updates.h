@@ -15,17 +15,13 @@
 #include "lazydp/noise/clock.h"
 #include "lazydp/noise/noise_writer.h"
 #include "lazydp/noise/policy.h"
+#include "lazydp/noise/row_traffic.h"
+#include "lazydp/noise/settled_read.h"
 #include "lazydp/random/noise_source.h"
 
 namespace lazydp {
 
 using Ids = std::span<const RowId>;  // of one table; they may repeat
-
-// Row accesses of tables.
-struct RowTraffic {
-  std::uint64_t read = 0;
-  std::uint64_t written = 0;
-};
 
 // Invariant: a row that has been settled through t carries all the noise and all the weight decay
 // of steps 1 … t. A row must be settled through t before step t + 1, or an evaluation after step t,
@@ -41,6 +37,10 @@ class TableUpdates {
 
   // On return every row that `ids` names (those of table k in ids[k]) is settled through t.
   void settle(Step t, std::span<const Ids> ids, StageClock& stages);
+
+  // Settles through t what `bags` name (those of table k in bags[k]) and pools it into pooled[k].
+  void read(Step t, std::span<const Bags> bags, Pooling mode, std::span<const MatrixView> pooled,
+            StageClock& stages);
 
   // On return every row is settled through t. `progress`, if any, hears how many rows were done.
   void settle_all(Step t, const std::function<void(std::uint64_t rows)>& progress = {});
@@ -71,9 +71,12 @@ class TableUpdates {
   const VarianceClock& clock_;
   std::unique_ptr<NoiseWriter> writer_;
   bool every_row_;
+  bool fused_;  // rows are pooled while what settled them is still in the cache
   std::vector<Update> updates_;
   std::vector<Late> late_;
   std::vector<Ids> with_gradient_;
+  std::vector<Ids> to_read_;
+  std::vector<TableReading> reading_;
   RowTraffic traffic_;
 };
 

@@ -109,11 +109,7 @@ void Trainer::let_pass(Step steps) {
 
 // No one reads a row that is behind.
 void Trainer::read(Step settled_through, const Batch& batch) {
-  updates_.settle(settled_through, ids_of(batch), stages_);
-  const std::span<const MatrixView> pooled = model_.pooled(batch.size);
-  for (std::size_t k = 0; k < tables_.size(); ++k) {
-    pool(tables_[k], batch.bags[k], pooling_, pooled[k]);
-  }
+  updates_.read(settled_through, batch.bags, pooling_, model_.pooled(batch.size), stages_);
 }
 
 std::span<const float> Trainer::predict(const Batch& batch) {
