@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
 from opacus.utils.fast_gradient_clipping_utils import (
@@ -24,6 +26,21 @@ def per_example(loss: Tensor) -> Tensor:
             "example, shape [batch] or [batch, 1]: reduce the other dimensions in the criterion"
         )
     return loss
+
+
+_ARITHMETIC = ("__add__", "__sub__", "__rsub__", "__mul__", "__truediv__", "__neg__")
+
+
+def _staying_private(name: str) -> Callable[..., Any]:
+    """Opacus' operator, whose result would clip as if there were no tables."""
+    opacus = getattr(DPTensorFastGradientClipping, name)
+
+    def operator(self: Any, *other: Any) -> Any:
+        result = copy.copy(self)
+        result.loss_per_sample = opacus(self, *other).loss_per_sample
+        return result
+
+    return operator
 
 
 class PrivateLoss(DPTensorFastGradientClipping):  # type: ignore[misc]
@@ -57,6 +74,10 @@ class PrivateLoss(DPTensorFastGradientClipping):  # type: ignore[misc]
         """What part of each example's gradient is kept."""
         factors: Tensor = self.module.clip_factors(batches)
         return factors
+
+
+for _name in _ARITHMETIC:
+    setattr(PrivateLoss, _name, _staying_private(_name))
 
 
 class PrivateCriterion(DPLossFastGradientClipping):  # type: ignore[misc]

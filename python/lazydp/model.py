@@ -67,6 +67,13 @@ class PrivateModel:
         self.per_sample_gradient_norms = total.sqrt()
         return total
 
+    def get_norm_sample(self) -> Tensor:
+        """Refuse: norms without tables would clip too little."""
+        raise PrivacyError(
+            "this model has tables, whose norms Opacus' own criterion does not know; use the "
+            "criterion that make_private returned"
+        )
+
     def rearrange_grad_samples(self, *, module: nn.Module, **arguments: Any) -> Any:
         """Opacus' factors of a layer's gradient; ghost clipping may have to select among them."""
         factors = super().rearrange_grad_samples(module=module, **arguments)  # type: ignore[misc]

@@ -1,5 +1,7 @@
 """What is claimed, by whose noise, and what is not."""
 
+import warnings
+
 import pytest
 import torch
 from torch import nn
@@ -91,6 +93,20 @@ def test_noise_that_repeats_claims_no_epsilon():
     step(model, optimizer, next(iter(batches)))
     with pytest.warns(UserWarning, match="can be predicted: no epsilon"):
         assert engine.get_epsilon(1e-5) == float("inf")
+
+
+def test_noise_below_the_rounding_of_weights_is_warned_of():
+    model = build("bag_sum")  # weights around 1: their rounding is about 1e-7
+    for rate, warns in ((0.5, False), (1e-4, True)):
+        optimizer = torch.optim.SGD(model.parameters(), lr=rate)
+        made, private_optimizer, batches = private(model, optimizer=optimizer)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            for batch in batches:
+                step(made, private_optimizer, batch)
+        said = [w for w in caught if "rounding of the weights" in str(w.message)]
+        assert len(said) == int(warns)  # once, not at every step
+        model = PrivacyEngine().release(made)
 
 
 def test_privacy_from_python():
