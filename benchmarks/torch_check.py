@@ -65,7 +65,8 @@ def difference(run: dict[str, Any], make: Any) -> float:
             loss = float(trainer.step(batch).mean())
         else:  # a mean over those who came
             logits = trainer.model(batch.dense, batch.ids)
-            loss = float(functional.binary_cross_entropy_with_logits(logits, batch.labels))
+            losses = functional.binary_cross_entropy_with_logits(logits, batch.labels)
+            loss = float(losses.detach())
             for group in trainer.optimizer.param_groups:
                 group["lr"] = run["table_rate"] * share
             trainer.step(batch)
