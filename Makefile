@@ -1,7 +1,7 @@
 # The two commands are `make demo` and `make test`. A target says what happens, scripts/ says how,
 # CMakePresets.json says with which flags.
 
-.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-kernels bench-steps bench-growth
+.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-kernels bench-steps bench-growth bench-torch
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,10 @@ bench-growth: build ## step time over batch, pooling, table size, dimension, thr
 
 bench-plugin: python ## time the plug-in beside plain PyTorch, interleaved (needs 16 GB of memory)
 	@scripts/bench_plugin.sh
+
+bench-torch: python ## time the native program beside PyTorch, interleaved (needs 16 GB of memory)
+	@scripts/install.sh test
+	@scripts/bench_torch.sh
 
 asan: ## run the tests under the address and undefined-behaviour sanitizers
 	@scripts/install.sh test

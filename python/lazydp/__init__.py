@@ -9,6 +9,7 @@ import torch as _torch  # noqa: F401  its OpenMP threads come first, so that bot
 
 from lazydp import privacy
 from lazydp._native import InternalError, IoError, PrivacyError, UserError
+from lazydp.adaptive import PrivacyEngineAdaptiveClipping
 from lazydp.engine import PrivacyEngine
 from lazydp.rule import sgd_group
 
@@ -17,6 +18,7 @@ __all__ = [
     "InternalError",
     "IoError",
     "PrivacyEngine",
+    "PrivacyEngineAdaptiveClipping",
     "PrivacyError",
     "UserError",
     "privacy",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 import torch
@@ -77,22 +78,40 @@ class Captures:
         self._batches = []
 
 
-def squared_norms(batches: list[Batch], examples: int | None) -> Tensor:
-    """Per example, the squared norm of its gradient over all captured layers.
+def squared_norms_by_layer(batches: list[Batch], examples: int | None) -> dict[Layer, Tensor]:
+    """Per layer and example, the squared norm of the example's gradient in that layer.
 
     `examples` is how many there are elsewhere, where that is known.
     """
-    parts = [_squared_norms(batch) for batch in batches if batch]
-    squared = torch.cat(parts) if parts else torch.zeros(examples or 0)
-    if examples is not None and len(squared) != examples:
+    sizes = [_examples_of(batch) for batch in batches if batch]
+    total = sum(sizes) if sizes else examples or 0
+    if examples is not None and total != examples:
         raise UserError(
-            f"tables and linear layers saw {len(squared)} examples, other layers {examples}; the "
+            f"tables and linear layers saw {total} examples, other layers {examples}; the "
             "first dimension of every layer's input must be that of the batch"
         )
+    squared: dict[Layer, Tensor] = {}
+    start = 0
+    for batch in (batch for batch in batches if batch):
+        end = start + batch[0].examples
+        by_layer: dict[Layer, list[Capture]] = {}
+        for call in batch:
+            by_layer.setdefault(call.layer, []).append(call)
+        for layer, calls in by_layer.items():
+            of_layer = squared.setdefault(layer, torch.zeros(total))
+            if end > start:
+                layer.add_squared_norms(calls, of_layer[start:end])
+        start = end
     return squared
 
 
-def _squared_norms(batch: Batch) -> Tensor:
+def squared_norms(batches: list[Batch], examples: int | None) -> Tensor:
+    """Per example, the squared norm of its gradient over all captured layers."""
+    by_layer = list(squared_norms_by_layer(batches, examples).values())
+    return torch.stack(by_layer).sum(0) if by_layer else torch.zeros(examples or 0)
+
+
+def _examples_of(batch: Batch) -> int:
     sizes = {call.examples for call in batch}
     if len(sizes) > 1:
         names = ", ".join(f"'{call.layer.name}' {call.examples}" for call in batch)
@@ -100,22 +119,15 @@ def _squared_norms(batch: Batch) -> Tensor:
             f"layers saw different numbers of examples ({names}); the first dimension of every "
             "layer's input must be that of the batch"
         )
-    squared = torch.zeros(sizes.pop())
-    by_layer: dict[Layer, list[Capture]] = {}
-    for call in batch:
-        by_layer.setdefault(call.layer, []).append(call)
-    if len(squared):
-        for layer, calls in by_layer.items():
-            layer.add_squared_norms(calls, squared)
-    return squared
+    return sizes.pop()
 
 
-def add_clipped(batches: list[Batch], factors: Tensor) -> None:
-    """Add every example's gradient, times its factor, to its layer's sum."""
+def add_clipped(batches: list[Batch], factors: Callable[[Layer], Tensor]) -> None:
+    """Add every example's gradient, times the layer's factor for it, to its layer's sum."""
     start = 0
     for batch in batches:
         if batch:
-            here = factors[start : start + batch[0].examples]
-            start += batch[0].examples
+            end = start + batch[0].examples
             for call in batch:
-                call.layer.add_clipped(call, here)
+                call.layer.add_clipped(call, factors(call.layer)[start:end])
+            start = end

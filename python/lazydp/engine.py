@@ -21,7 +21,7 @@ from lazydp.captures import Captures
 from lazydp.discovery import find_tables
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
-from lazydp.optimizer import optimizer_class
+from lazydp.per_layer import optimizer_class, split_bounds
 from lazydp.secure import DRAWS, DenseNoise, secure_loader
 from lazydp.tables import Tables
 
@@ -46,8 +46,9 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         self._tables: Tables | None = None  # of the make_private that is under way
         self._wrapper: Any = None  # of the same
         self._choices = ("lazy", "on_read")
+        self._factored = True  # whether linear layers are kept as factors
         self._dense_seed: _native.Seed | None = None
-        self._claims = True
+        self._no_claim: str | None = None  # why there is none
 
     def make_private(
         self,
@@ -99,8 +100,12 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             ),
             exchange=exchange_for(distributed),
         )
-        self._claims = self._claims and noise != "touched_rows"
+        if noise == "touched_rows":
+            self._no_claim = "noise='touched_rows' shows which rows nobody used"
+        elif generator is not None:
+            self._no_claim = "noise_generator makes noise that repeats, and can be predicted"
         self._choices = (noise, settle)
+        self._factored = arguments.get("clipping") != "per_layer"
         try:
             return super().make_private(
                 module=module, optimizer=optimizer, data_loader=data_loader, **arguments
@@ -125,12 +130,12 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             self._choices = ("lazy", "on_read")
 
     def get_epsilon(self, delta: float) -> float:
-        """The budget spent so far; infinite where nothing can be claimed (noise="touched_rows")."""
-        if not self._claims:
-            warnings.warn(
-                "noise='touched_rows' shows which rows nobody used: no epsilon is claimed",
-                stacklevel=2,
-            )
+        """The budget spent so far; infinite, with a warning, where nothing can be claimed.
+
+        That is so for tables with noise="touched_rows" or under a noise_generator.
+        """
+        if self._no_claim is not None:
+            warnings.warn(f"{self._no_claim}: no epsilon is claimed", stacklevel=2)
             return float("inf")
         return float(super().get_epsilon(delta))
 
@@ -147,23 +152,31 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         if self._tables is None:
             return super()._prepare_model(module, **arguments)
         self.validate(module=module, optimizer=None, data_loader=None)
-        self._wrapper = model.wrap(module, self._tables, **arguments)
+        self._wrapper = model.wrap(module, self._tables, factored=self._factored, **arguments)
         return self._wrapper
 
     def _prepare_optimizer(self, *, optimizer: optim.Optimizer, **arguments: Any) -> Any:
         if self._tables is None and not self.secure_mode:
             return super()._prepare_optimizer(optimizer=optimizer, **arguments)
+        clipping = arguments.pop("clipping", "flat")
         base = get_optimizer_class(
-            clipping=arguments.pop("clipping", "flat"),
+            clipping=clipping,
             distributed=arguments.pop("distributed", False),
             grad_sample_mode=arguments.pop("grad_sample_mode", "hooks"),
         )
-        prepared = optimizer_class(base)(
-            optimizer=getattr(optimizer, "original_optimizer", optimizer),
+        optimizer = getattr(optimizer, "original_optimizer", optimizer)
+        of_tables: dict[Any, float] = {}
+        if clipping == "per_layer":
+            bounds = split_bounds(arguments["max_grad_norm"], optimizer, self._tables)
+            arguments["max_grad_norm"], of_tables = bounds
+        prepared: Any = optimizer_class(base, clipping)(
+            optimizer=optimizer,
             generator=arguments.pop("noise_generator", None),
             secure_mode=self.secure_mode,
             **arguments,
         )
+        if clipping == "per_layer":
+            prepared.take_bounds(of_tables)
         if self._tables is not None:
             prepared.tables = self._tables
             prepared.captures = self._tables.captures

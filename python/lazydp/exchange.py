@@ -9,6 +9,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from lazydp import _native
+from lazydp.news import News, unpack
 
 if TYPE_CHECKING:
     from lazydp.tables import PrivateTable
@@ -54,8 +55,9 @@ class Replicas:
     """
 
     def __init__(self) -> None:
-        """Join the default process group."""
+        """Join the ranks of the default process group; tables are exchanged on the CPU."""
         self.world_size = dist.get_world_size()
+        self._group = dist.new_group(backend="gloo")
         self._read: dict[PrivateTable, list[Tensor]] = {}
         self._read_all: set[PrivateTable] = set()
 
@@ -69,40 +71,45 @@ class Replicas:
 
     def synchronise(self, tables: list[PrivateTable]) -> None:
         """Settle the union of all ranks' reads, then put all ranks' gradients together."""
-        for table in tables:
-            reads = torch.cat([torch.empty(0, dtype=torch.int64), *self._read.get(table, [])])
-            mine: dict[str, Any] = {
-                "all": table in self._read_all,
-                "ids": torch.unique(reads),
-                "parts": [_unpack(part) for part in table.pending],
-            }
-            everyone: list[Any] = [None] * self.world_size
-            dist.all_gather_object(everyone, mine)
-            if any(rank["all"] for rank in everyone):
+        mine = [self._news_of(table) for table in tables]
+        sizes = self._gather(torch.tensor([news.sizes for news in mine]).flatten())
+        whole = self._gather(torch.cat([news.whole_numbers() for news in mine]))
+        floats = self._gather(torch.cat([news.floats() for news in mine]))
+        everyone = [
+            unpack(tables, each_sizes.view(-1, News.SIZES).tolist(), each_whole, each_floats)
+            for each_sizes, each_whole, each_floats in zip(sizes, whole, floats, strict=True)
+        ]
+        for index, table in enumerate(tables):
+            news_of_table = [rank[index] for rank in everyone]
+            if any(news.read_all for news in news_of_table):
                 table.group.settle_table(table.index)
-            union = torch.cat([rank["ids"] for rank in everyone])
+            union = torch.cat([news.read for news in news_of_table])
             rows = len(table.weight)
             table.group.settle(table.index, _native.make_bags(union, None, None, False, rows))
-            table.pending = [_pack(part, rows) for rank in everyone for part in rank["parts"]]
+            table.pending = [news.part(rows) for news in news_of_table if len(news.lengths)]
         self._read = {}
         self._read_all = set()
 
+    def _news_of(self, table: PrivateTable) -> News:
+        reads = self._read.get(table, [])
+        return News.of(
+            read_all=table in self._read_all,
+            read=torch.unique(torch.cat([torch.empty(0, dtype=torch.int64), *reads])),
+            parts=table.pending,
+            dim=table.weight.shape[1],
+        )
 
-def _unpack(part: tuple[_native.Bags, Tensor]) -> dict[str, Any]:
-    bags, gradient = part
-    weights = torch.from_numpy(bags.weights) if len(bags.weights) else None
-    return {
-        "ids": torch.from_numpy(bags.ids),
-        "offsets": torch.from_numpy(bags.offsets.astype("int64")),
-        "weights": weights,
-        "mean": bags.mean,
-        "gradient": gradient,
-    }
-
-
-def _pack(part: dict[str, Any], rows: int) -> tuple[_native.Bags, Tensor]:
-    bags = _native.make_bags(part["ids"], part["offsets"], part["weights"], part["mean"], rows)
-    return bags, part["gradient"]
+    def _gather(self, mine: Tensor) -> list[Tensor]:
+        """Every rank's vector; their lengths may differ."""
+        length = torch.tensor([len(mine)])
+        lengths = [torch.empty_like(length) for _ in range(self.world_size)]
+        dist.all_gather(lengths, length, group=self._group)
+        longest = int(max(lengths))
+        padded = torch.zeros(longest, dtype=mine.dtype)
+        padded[: len(mine)] = mine
+        everyone = [torch.empty_like(padded) for _ in range(self.world_size)]
+        dist.all_gather(everyone, padded, group=self._group)
+        return [one[: int(n)] for one, n in zip(everyone, lengths, strict=True)]
 
 
 def exchange_for(distributed: bool) -> Exchange:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+from collections.abc import Callable
 from typing import Any
 
-import torch
 from opacus.utils.fast_gradient_clipping_utils import (
     DPLossFastGradientClipping,
     DPTensorFastGradientClipping,
@@ -12,7 +13,7 @@ from opacus.utils.fast_gradient_clipping_utils import (
 from torch import Tensor
 
 from lazydp._native import UserError
-from lazydp.captures import add_clipped
+from lazydp.captures import Batch, add_clipped
 
 
 def per_example(loss: Tensor) -> Tensor:
@@ -27,6 +28,21 @@ def per_example(loss: Tensor) -> Tensor:
     return loss
 
 
+_ARITHMETIC = ("__add__", "__sub__", "__rsub__", "__mul__", "__truediv__", "__neg__")
+
+
+def _staying_private(name: str) -> Callable[..., Any]:
+    """Opacus' operator, whose result would clip as if there were no tables."""
+    opacus = getattr(DPTensorFastGradientClipping, name)
+
+    def operator(self: Any, *other: Any) -> Any:
+        result = copy.copy(self)
+        result.loss_per_sample = opacus(self, *other).loss_per_sample
+        return result
+
+    return operator
+
+
 class PrivateLoss(DPTensorFastGradientClipping):  # type: ignore[misc]
     """A loss whose backward() clips."""
 
@@ -37,20 +53,31 @@ class PrivateLoss(DPTensorFastGradientClipping):  # type: ignore[misc]
         one_pass = not self.module.trainable_parameters
         reduced = loss.mean() if self.loss_reduction == "mean" else loss.sum()
         reduced.backward(retain_graph=not one_pass)  # type: ignore[no-untyped-call]
-        batches = captures.take()
+        batches, factored = captures.take(), self.module.take_factored()
         self.optimizer.zero_grad()  # of the first pass; clipped sums of a skipped step stay
-        factors = self.module.clip_factors(batches)
-        add_clipped(batches, factors)
+        factors = self.clip_factors(batches)
+        add_clipped(batches, lambda layer: factors)
         if one_pass:
             return
-        kept = torch.where(factors > 0, loss, 0.0)
+        if bool((factors == 0).any()):  # a second pass would carry what is not finite: 0 x NaN
+            self.module.add_by_selection(factored, factors)
+            return
         self.module.disable_hooks()
         captures.on = False
         try:
-            (factors.to(loss.device) * kept).sum().backward()
+            (factors.to(loss.device) * loss).sum().backward()  # type: ignore[no-untyped-call]
         finally:
             captures.on = True
             self.module.enable_hooks()
+
+    def clip_factors(self, batches: list[Batch]) -> Tensor:
+        """What part of each example's gradient is kept."""
+        factors: Tensor = self.module.clip_factors(batches)
+        return factors
+
+
+for _name in _ARITHMETIC:
+    setattr(PrivateLoss, _name, _staying_private(_name))
 
 
 class PrivateCriterion(DPLossFastGradientClipping):  # type: ignore[misc]

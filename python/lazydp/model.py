@@ -7,8 +7,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import torch
 from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as DPDDP
 from opacus.grad_sample import AbstractGradSampleModule, get_gsm_class
+from opacus.grad_sample.functorch import ft_compute_per_sample_gradient
 from opacus.grad_sample.utils import get_hooks_class
 from torch import Tensor, nn
 
@@ -18,6 +20,13 @@ from lazydp.linear import FactoredLinear, PrivateLinear, find_linears
 from lazydp.optimizer import clip_factors
 from lazydp.tables import Tables
 
+Factored = tuple[nn.Module, list[Tensor], Tensor]  # a layer, its input, its output's gradient
+
+
+def _select(kept: Tensor, values: Tensor) -> Tensor:
+    """Zeros in place of examples that are left out, whatever stood there."""
+    return torch.where(kept.view(-1, *[1] * (values.dim() - 1)), values, 0)
+
 
 class PrivateModel:
     """Mixed into Opacus' wrapper, or into its hooks where nothing is wrapped."""
@@ -25,6 +34,8 @@ class PrivateModel:
     _lazydp_tables: Tables
     _lazydp_captures: Captures
     _lazydp_linears: list[FactoredLinear]
+    _lazydp_ghost: bool
+    _lazydp_factored: list[Factored]
     _module: nn.Module
     max_grad_norm: float
     trainable_parameters: list[nn.Parameter]
@@ -55,6 +66,38 @@ class PrivateModel:
         total: Tensor = sum((n.square().to(device) for n in dense), squared.to(device))
         self.per_sample_gradient_norms = total.sqrt()
         return total
+
+    def get_norm_sample(self) -> Tensor:
+        """Refuse: norms without tables would clip too little."""
+        raise PrivacyError(
+            "this model has tables, whose norms Opacus' own criterion does not know; use the "
+            "criterion that make_private returned"
+        )
+
+    def rearrange_grad_samples(self, *, module: nn.Module, **arguments: Any) -> Any:
+        """Opacus' factors of a layer's gradient; ghost clipping may have to select among them."""
+        factors = super().rearrange_grad_samples(module=module, **arguments)  # type: ignore[misc]
+        if self._lazydp_ghost:
+            self._lazydp_factored.append((module, *factors))
+        return factors
+
+    def take_factored(self) -> list[Factored]:
+        """The factors that the last backward pass left."""
+        factored, self._lazydp_factored = self._lazydp_factored, []
+        return factored
+
+    def add_by_selection(self, factored: list[Factored], factors: Tensor) -> None:
+        """Opacus' layers without a second pass: an example of factor 0 is taken out first."""
+        for module, activations, backprops in factored:
+            each = factors[: len(backprops)].to(backprops.device)
+            kept = each > 0
+            sampler = self.GRAD_SAMPLERS.get(type(module), ft_compute_per_sample_gradient)  # type: ignore[attr-defined]
+            samples = sampler(
+                module, [_select(kept, a) for a in activations], _select(kept, backprops)
+            )
+            for p, sample in samples.items():
+                gradient = torch.einsum("i,i...", each.to(sample.dtype), sample)
+                p.grad = gradient if p.grad is None else p.grad + gradient
 
     def clip_factors(self, batches: list[Any]) -> Tensor:
         """What part of each example's gradient is kept."""
@@ -109,9 +152,18 @@ def _without_hooks(model: Any) -> Iterator[None]:
 
 
 def wrap(
-    module: nn.Module, tables: Tables, *, grad_sample_mode: str, wrap_model: bool, **arguments: Any
+    module: nn.Module,
+    tables: Tables,
+    *,
+    factored: bool,
+    grad_sample_mode: str,
+    wrap_model: bool,
+    **arguments: Any,
 ) -> Any:
-    """`module` in Opacus' wrapper of this mode, which also knows of tables."""
+    """`module` in Opacus' wrapper of this mode, which also knows of tables.
+
+    Unless `factored`, linear layers are left to Opacus too.
+    """
     if isinstance(module, AbstractGradSampleModule):
         raise UserError("the module is wrapped by Opacus already; pass the plain nn.Module")
     kind = (get_gsm_class if wrap_model else get_hooks_class)(grad_sample_mode)
@@ -119,14 +171,14 @@ def wrap(
         arguments.pop("max_grad_norm", None)
     if grad_sample_mode == "functorch":
         arguments["force_functorch"] = True
-    linears = [
-        FactoredLinear(name, linear, tables.captures)
-        for name, linear in find_linears(module, grad_sample_mode).items()
-    ]
+    found = find_linears(module, grad_sample_mode) if factored else {}
+    linears = [FactoredLinear(name, linear, tables.captures) for name, linear in found.items()]
     known = {
         "_lazydp_tables": tables,
         "_lazydp_captures": tables.captures,
         "_lazydp_linears": linears,
+        "_lazydp_ghost": "ghost" in grad_sample_mode,
+        "_lazydp_factored": [],
     }
     try:
         made = type(f"Private{kind.__name__}", (PrivateModel, kind), known)(module, **arguments)
@@ -135,8 +187,8 @@ def wrap(
             linear.undo()
         raise
     if "ghost" in grad_sample_mode:
-        factored = {id(p) for linear in linears for p in linear.parameters}
-        made.trainable_parameters = [p for p in made.trainable_parameters if id(p) not in factored]
+        captured = {id(p) for linear in linears for p in linear.parameters}
+        made.trainable_parameters = [p for p in made.trainable_parameters if id(p) not in captured]
     return made
 
 

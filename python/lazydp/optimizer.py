@@ -8,15 +8,13 @@ from typing import Any
 import torch
 from opacus.optimizers import (
     AdaClipDPOptimizer,
-    DistributedDPOptimizer,
-    DistributedDPOptimizerFastGradientClipping,
     DPOptimizer,
     DPOptimizerFastGradientClipping,
 )
 from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processed
 from torch import Tensor
 
-from lazydp._native import PrivacyError, UserError
+from lazydp._native import PrivacyError
 from lazydp.captures import Batch, Captures, add_clipped, squared_norms
 from lazydp.linear import FactoredLinear
 from lazydp.secure import DenseNoise
@@ -30,6 +28,17 @@ def clip_factors(squared_norms: Tensor, bound: float) -> Tensor:
     norms = squared_norms.sqrt()
     factors = (float(bound) * _BELOW / norms).clamp(max=1.0)  # a norm of 0 keeps everything
     return torch.where(torch.isfinite(norms), factors, 0.0)
+
+
+def add_clipped_sample(p: Any, sample: Tensor, factors: Tensor) -> None:
+    """Add factors[i] x the gradient of example i to the parameter's sum."""
+    each, sample = factors.to(sample.device, p.dtype), sample.to(p.dtype)
+    if bool((each == 0).any()):  # by selection: 0 x NaN would be NaN
+        kept = (each > 0).view(-1, *[1] * (sample.dim() - 1))
+        sample = torch.where(kept, sample, 0.0)
+    gradient = torch.einsum("i,i...", each, sample)
+    p.summed_grad = gradient if p.summed_grad is None else p.summed_grad + gradient
+    _mark_as_processed(p.grad_sample)
 
 
 class TableOptimizer(DPOptimizer):  # type: ignore[misc]
@@ -92,28 +101,25 @@ class TableOptimizer(DPOptimizer):  # type: ignore[misc]
 
     def clip_and_accumulate(self) -> None:
         """Clip every example's gradient over tables and all dense layers together."""
-        batches = self.captures.take() if self.captures is not None else []
-        self._passes = len(batches)
-        parameters = self._materialised
-        for p in parameters:
-            _check_processed_flag(p.grad_sample)
-        samples = [self._get_flat_grad_sample(p) for p in parameters]
-        squared = self._squared_norms(samples, batches)
-        factors = clip_factors(squared, self.max_grad_norm)
+        batches, samples = self._take_gradients()
+        factors = clip_factors(
+            self._squared_norms(list(samples.values()), batches), self.max_grad_norm
+        )
         if isinstance(self, AdaClipDPOptimizer):
             self.sample_size += len(factors)
             self.unclipped_num += (factors >= 1).sum()
-        for p, sample in zip(parameters, samples, strict=True):
-            each = factors.to(sample.device, p.dtype)
-            sample = sample.to(p.dtype)
-            if bool((each == 0).any()):  # by selection: 0 x NaN would be NaN
-                kept = (each > 0).view(-1, *[1] * (sample.dim() - 1))
-                sample = torch.where(kept, sample, 0.0)
-            gradient = torch.einsum("i,i...", each, sample)
-            p.summed_grad = gradient if p.summed_grad is None else p.summed_grad + gradient
-            _mark_as_processed(p.grad_sample)
-        add_clipped(batches, factors)
+        for p, sample in samples.items():
+            add_clipped_sample(p, sample, factors)
+        add_clipped(batches, lambda layer: factors)
         self._fill_missing()
+
+    def _take_gradients(self) -> tuple[list[Batch], dict[Any, Tensor]]:
+        """What backward passes left: captures, and per-example gradients that Opacus formed."""
+        batches = self.captures.take() if self.captures is not None else []
+        self._passes = len(batches)
+        for p in self._materialised:
+            _check_processed_flag(p.grad_sample)
+        return batches, {p: self._get_flat_grad_sample(p) for p in self._materialised}
 
     def accumulate(self) -> None:
         """Ghost clipping: the loss has clipped; add what its second pass left, if it had one."""
@@ -179,18 +185,3 @@ class TableOptimizer(DPOptimizer):  # type: ignore[misc]
     def __getstate__(self) -> Any:
         """Pickling would copy what the tables owe."""
         raise PrivacyError("a private optimizer can't be pickled; save optimizer.state_dict()")
-
-
-def optimizer_class(base: type[DPOptimizer]) -> type[DPOptimizer]:
-    """`base`, one of Opacus' optimizers, with tables."""
-    if base not in (
-        DPOptimizer,
-        AdaClipDPOptimizer,
-        DPOptimizerFastGradientClipping,
-        DistributedDPOptimizer,
-        DistributedDPOptimizerFastGradientClipping,
-    ):
-        raise UserError(
-            f"clipping by {base.__name__} has no form for tables; use clipping='flat' or 'adaptive'"
-        )
-    return type(f"Table{base.__name__}", (TableOptimizer, base), {})

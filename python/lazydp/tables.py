@@ -13,6 +13,7 @@ from lazydp._native import PrivacyError, UserError
 from lazydp.captures import Captures
 from lazydp.discovery import FoundTable
 from lazydp.exchange import Exchange
+from lazydp.float_noise import FloatNoise
 from lazydp.rule import rule_of
 
 Part = tuple[_native.Bags, Tensor]
@@ -101,6 +102,7 @@ class Tables:
         self.after_step: list[Callable[[], None]] = []
         self.on_lookup: Callable[[PrivateTable, Tensor], None] | None = None
         self.noise = _native.NoiseSource(seed, draws)
+        self._float_noise = {table.param_group: FloatNoise() for table in found}
         self._first_step: set[int] = {table.param_group for table in found}
         self._momentum = {i: bool(g.get("momentum", 0.0)) for i, g in enumerate(param_groups)}
         self.groups: dict[int, _native.TableGroup] = {}
@@ -111,6 +113,7 @@ class Tables:
             )
         self.all = [PrivateTable(self, table, i) for i, table in enumerate(found)]
         for table in self.all:
+            self._float_noise[table.param_group].add(table.weight)
             table.weight.requires_grad_(False)  # Opacus leaves it alone
             for module in table.modules:
                 embedding.make_private(module, table)
@@ -150,6 +153,8 @@ class Tables:
                 noise_std=noise_std,
             )
             group.open(rule)
+            rate = float(param_groups[index]["lr"])
+            self._float_noise[index].note(rate * noise_std / divisor)
         self._first_step = set()
         for table in self.all:
             parts, table.pending = table.pending, []

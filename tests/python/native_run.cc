@@ -1,11 +1,13 @@
 // A run of the native trainer for test_native.py to repeat: native_run ALGORITHM KEY writes its
-// shape, its batches and its weights before and after as JSON. native_run release FOLDER releases a
-// model and writes its scores of a few examples.
+// shape, its batches, its losses and its weights before and after as JSON. native_run timed
+// ALGORITHM does so with bags of one length and no noise, for benchmarks/torch_check.py. native_run
+// release FOLDER releases a model and writes its scores of a few examples.
 
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "lazydp/data/timing_dataset.h"
 #include "lazydp/train/release.h"
 #include "tests/support/runs.h"
 
@@ -22,31 +24,55 @@ nlohmann::json json_of(const Batch& batch) {
   return {{"dense", dense}, {"labels", batch.labels}, {"bags", bags}};
 }
 
-nlohmann::json run(const std::string& algorithm, std::uint64_t key) {
-  Settings settings;
-  settings.key = key;
-  World world(settings.shape, key, settings.sampling_rate);
-  const Plan plan = plan_of(algorithm, settings);
-  nlohmann::json out = {{"rows", settings.shape.table_rows},
-                        {"dim", settings.shape.dim},
-                        {"bottom", settings.shape.bottom},
-                        {"top", settings.shape.top},
-                        {"sigma", settings.sigma},
-                        {"clip", settings.clip},
-                        {"expected_batch", plan.mechanism.expected_batch},
-                        {"table_rate", plan.table_rate},
-                        {"dense_rate", plan.dense_rate},
-                        {"before", world.weights()},
-                        {"batches", nlohmann::json::array()}};
-  for (Step t = 1; t <= settings.steps; ++t) {
+// Batches, losses and weights of a run over `data`, which takes the place of the world's own.
+nlohmann::json run(const Plan& plan, World& world, const Dataset& data) {
+  const ModelShape& shape = world.shape;
+  nlohmann::json out = {
+      {"rows", shape.table_rows},         {"dim", shape.dim},
+      {"bottom", shape.bottom},           {"top", shape.top},
+      {"pooling", shape.pooling},         {"sigma", plan.mechanism.noise_multiplier},
+      {"clip", plan.mechanism.clip_norm}, {"expected_batch", plan.mechanism.expected_batch},
+      {"table_rate", plan.table_rate},    {"dense_rate", plan.dense_rate},
+      {"before", world.weights()},        {"batches", nlohmann::json::array()},
+      {"losses", nlohmann::json::array()}};
+  Trainer trainer(plan, {}, world.seed, world.model, shape.mode, world.tables, data,
+                  *world.sampler);
+  for (Step t = 1; t <= plan.steps; ++t) {
     std::vector<ExampleId> examples;
     world.sampler->draw(t, examples);
     Batch batch;
-    world.data.read(examples, batch);
+    data.read(examples, batch);
     out["batches"].push_back(json_of(batch));
+    out["losses"].push_back(trainer.step().mean_loss);  // of an empty batch: null
   }
-  out["after"] = train(algorithm, settings);
+  trainer.settle_all();
+  out["after"] = world.weights();
   return out;
+}
+
+nlohmann::json awkward_run(const std::string& algorithm, std::uint64_t key) {
+  Settings settings;
+  settings.key = key;
+  World world(settings.shape, key, settings.sampling_rate);
+  return run(plan_of(algorithm, settings), world, world.data);
+}
+
+// Look-ups as `lazydp bench steps` times them, and no noise.
+nlohmann::json timed_run(const std::string& algorithm) {
+  Settings settings;
+  settings.shape = small_shape({3, 40, 200});
+  settings.shape.pooling = 4;
+  settings.sigma = 0.0;
+  settings.sampling_rate = 0.3;
+  World world(settings.shape, settings.key, settings.sampling_rate);
+  const auto data = make_timing_dataset({.examples = world.data.size(),
+                                         .dense_features = settings.shape.dense_features(),
+                                         .table_rows = settings.shape.table_rows,
+                                         .pooling = settings.shape.pooling},
+                                        AccessLaw{});
+  Plan plan = plan_of(algorithm, settings);
+  plan.dense_rate = plan.table_rate;
+  return run(plan, world, *data);
 }
 
 // Trains, releases into `folder`, and tells what the released model thinks of some examples.
@@ -71,13 +97,19 @@ nlohmann::json release_run(const std::string& folder) {
 
 int main(int argc, char** argv) {
   if (argc != 3) {
-    std::cerr << "usage: native_run ALGORITHM KEY | native_run release FOLDER\n";
+    std::cerr
+        << "usage: native_run ALGORITHM KEY | native_run timed ALGORITHM | native_run release "
+           "FOLDER\n";
     return 2;
   }
   if (std::string(argv[1]) == "release") {
     std::cout << lazydp::oracle::release_run(argv[2]) << '\n';
     return 0;
   }
-  std::cout << lazydp::oracle::run(argv[1], std::stoull(argv[2])) << '\n';
+  if (std::string(argv[1]) == "timed") {
+    std::cout << lazydp::oracle::timed_run(argv[2]) << '\n';
+    return 0;
+  }
+  std::cout << lazydp::oracle::awkward_run(argv[1], std::stoull(argv[2])) << '\n';
   return 0;
 }

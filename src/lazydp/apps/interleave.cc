@@ -1,50 +1,17 @@
 #include "lazydp/apps/interleave.h"
 
 #include <algorithm>
-#include <memory>
 #include <numeric>
 #include <string>
 
+#include "lazydp/apps/contender.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/run_options.h"
-#include "lazydp/apps/session.h"
-#include "lazydp/train/aging.h"
 
 namespace lazydp::apps {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-struct Contender {
-  std::unique_ptr<Sampler> sampler;
-  std::unique_ptr<Trainer> trainer;
-  Measured measured;
-};
-
-// Brings a contender's rows to the lateness of a long run, where rows wait at all.
-double age(Trainer& trainer, const BenchOptions& options, const Session& session) {
-  if (trainer.updates().history(0) == nullptr) return kNone;
-  const auto lookups = static_cast<double>(options.batch * options.model.shape.pooling);
-  return pre_age(trainer, session.tables, std::get<AccessLaw>(options.task.what), lookups);
-}
-
-// Batches come from a seed of its own: rows that another contender has just read would be in the
-// cache.
-Contender make_contender(const BenchOptions& options, const Task& task, const Recipe& recipe,
-                         const Seed& seed, std::uint64_t number, Session& session) {
-  const Plan plan = options.plan(recipe);
-  Contender contender;
-  contender.sampler =
-      make_sampler(Sampling::shuffled, Seed::fixed(options.seed.value_or(0) + number),
-                   task.train->size(), plan.mechanism.sampling_rate, options.batch);
-  contender.trainer = std::make_unique<Trainer>(plan, options.performance, seed, session.model,
-                                                options.model.shape.mode, session.tables,
-                                                *task.train, *contender.sampler);
-  contender.measured.recipe = recipe;
-  contender.measured.history_bytes = contender.trainer->updates().bytes();
-  contender.measured.lateness = age(*contender.trainer, options, session);
-  return contender;
-}
 
 // The order of round r: rotated by one each time, and turned round after every full turn, so that
 // nobody always comes after the same neighbour.
@@ -66,8 +33,14 @@ std::vector<Measured> interleave(const BenchOptions& options, const Task& task,
   const Seed seed = make_seed(options.seed);
   Session session(options.model.shape, seed);
   std::vector<Contender> contenders;
+  std::vector<Measured> measured;
   for (std::size_t i = 0; i < options.contenders.size(); ++i) {
-    contenders.push_back(make_contender(options, task, options.contenders[i], seed, i, session));
+    const Recipe& recipe = options.contenders[i];
+    contenders.push_back(make_contender(options, task, recipe, seed, i, session));
+    measured.push_back({.recipe = recipe,
+                        .times = {},
+                        .history_bytes = contenders[i].trainer->updates().bytes(),
+                        .lateness = contenders[i].lateness});
   }
   const Step rounds = kWarmupRounds + options.rounds;
   progress.begin("bench", rounds);
@@ -78,15 +51,11 @@ std::vector<Measured> interleave(const BenchOptions& options, const Task& task,
     for (const std::size_t i : order_of(round, contenders.size())) {
       const StepReport& report = contenders[i].trainer->step();
       of_round.examples += report.examples;
-      if (round > kWarmupRounds) contenders[i].measured.times.add(report);
+      if (round > kWarmupRounds) measured[i].times.add(report);
     }
     progress.step(of_round, [] { return kNone; });
   }
   progress.end();
-
-  std::vector<Measured> measured;
-  measured.reserve(contenders.size());
-  for (Contender& contender : contenders) measured.push_back(std::move(contender.measured));
   return measured;
 }
 

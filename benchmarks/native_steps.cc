@@ -1,0 +1,65 @@
+// Steps of the native trainer when another program asks for them, so that both can be timed in
+// turn: native_steps FLAGS takes those of `lazydp bench steps` that say what to time; a line on
+// standard input asks for a step of every contender, a line of JSON answers with their
+// milliseconds.
+
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "lazydp/apps/contender.h"
+#include "lazydp/apps/flags.h"
+#include "lazydp/apps/run_options.h"
+#include "lazydp/apps/step_times.h"
+#include "lazydp/base/error.h"
+
+namespace lazydp::apps {
+namespace {
+
+Given given_by(int argc, char** argv) {
+  Given given;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const auto flag = std::ranges::find(all_flags(), argv[i], &Flag::name);
+    if (flag == all_flags().end()) throw UserError(std::string("no flag is called ") + argv[i]);
+    given.*flag->value = argv[i + 1];
+  }
+  return given;
+}
+
+void take_turns(const Given& given) {
+  choose_threads(given);
+  const BenchOptions options = choose_bench(given);
+  const Task task = make_task(options.task, options.model.shape);
+  const Seed seed = make_seed(options.seed);
+  Session session(options.model.shape, seed);
+  std::vector<Contender> contenders;
+  for (std::size_t i = 0; i < options.contenders.size(); ++i) {
+    contenders.push_back(make_contender(options, task, options.contenders[i], seed, i, session));
+    for (Step round = 1; round <= kWarmupRounds; ++round) contenders[i].trainer->step();
+  }
+  std::string line;
+  while (std::getline(std::cin, line)) {
+    nlohmann::json ms = nlohmann::json::object();
+    for (Contender& contender : contenders) {
+      StepTimes times;
+      times.add(contender.trainer->step());
+      ms[std::string(contender.trainer->plan().recipe.name)] = times.compute_ms().front();
+    }
+    std::cout << ms << std::endl;  // now: whoever asked waits for it
+  }
+}
+
+}  // namespace
+}  // namespace lazydp::apps
+
+int main(int argc, char** argv) {
+  try {
+    lazydp::apps::take_turns(lazydp::apps::given_by(argc, argv));
+  } catch (const std::exception& error) {
+    std::cerr << "native_steps: " << error.what() << "\n";
+    return 2;
+  }
+  return 0;
+}

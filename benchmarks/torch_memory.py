@@ -1,0 +1,31 @@
+"""The peak memory of one contender alone: torch_memory.py SHAPE GIGABYTES BATCH NAME"""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+
+from rounds import Trained, measure
+from shapes import SHAPES
+from torch_contenders import ALL
+from torch_tables import Fused
+
+
+def peak_bytes(shape: str, gigabytes: float, batch: int, name: str) -> int:
+    """Measured in a process of its own, over three steps (one of them, if noise is eager)."""
+    words = [sys.executable, __file__, shape, str(gigabytes), str(batch), name]
+    return int(subprocess.check_output(words))
+
+
+def main() -> None:
+    shape = SHAPES[sys.argv[1]].scaled(float(sys.argv[2]))
+    name = sys.argv[4]
+    trainer = ALL[name](Fused(shape))
+    steps = 1 if name.startswith("DP-SGD") else 3
+    measure([Trained(name, trainer, shape, int(sys.argv[3]))], steps, warm_up=0)
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,46 @@
+"""Whether floats are fine enough for the noise of a step."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+import numpy as np
+from torch import Tensor
+
+FINE_ENOUGH = 256.0
+_SOME = 4096  # rows of a table that tell how large its weights are
+
+
+class FloatNoise:
+    """Late noise is added to weights that were rounded before.
+
+    That tells nothing as long as the noise of every step is far coarser than the rounding. Weights
+    are taken to be as large as they were at the start and as the noise alone makes them: neither
+    depends on the data.
+    """
+
+    def __init__(self) -> None:
+        """Before the first table."""
+        self._square = 0.0
+        self._warned = False
+
+    def add(self, weight: Tensor) -> None:
+        """Count a table's weights as they are."""
+        some = weight.detach()[:: max(1, len(weight) // _SOME)]
+        self._square = max(self._square, float(some.double().square().mean()))
+
+    def note(self, std: float) -> None:
+        """The noise of a step moves every weight by so much; warn, once, if that is too little."""
+        if std <= 0 or self._warned:
+            return
+        self._square += std * std
+        rounding = float(np.spacing(np.float32(math.sqrt(self._square))))
+        if std < FINE_ENOUGH * rounding:
+            self._warned = True
+            warnings.warn(
+                f"the noise of a step is {std / rounding:.1f} times the rounding of the weights it "
+                f"is added to; below {FINE_ENOUGH:.0f} rounding may show through: use a larger "
+                "learning rate for tables, or start from smaller weights",
+                stacklevel=2,
+            )

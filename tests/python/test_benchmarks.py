@@ -1,0 +1,90 @@
+"""make bench-torch and make bench-plugin run, in small, and their baselines are what they claim."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+
+ROOT = Path(__file__).parents[2]
+STEPS = ROOT / "build/dev/benchmarks/native_steps"
+NATIVE = ROOT / "build/dev/tests/native_run"
+
+
+@pytest.fixture(autouse=True)
+def benchmarks_are_importable(monkeypatch):
+    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+
+
+def run(script, *arguments):
+    words = [sys.executable, ROOT / "benchmarks" / script, *arguments]
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def test_torch_bench_in_small(tmp_path):
+    if not NATIVE.exists() or not STEPS.exists():
+        pytest.skip("the C++ tests are not built")
+    places = ["--native-steps", STEPS, "--native-run", NATIVE, "--json", tmp_path / "numbers.json"]
+    said = run("torch_bench.py", "--smoke", *places)
+    assert "agree with the native trainer" in said
+    numbers = json.loads((tmp_path / "numbers.json").read_text())
+    names = {result["name"] for result in numbers["tiny"]["results"]}
+    assert {"native lazydp", "SGD, by hand", "LazyDP in PyTorch", "EANA"} <= names
+    assert any(name.startswith("DP-SGD(F)") for name in names)
+    assert {r["name"] for r in numbers["opacus"]["results"]} == {"native lazydp", "Opacus (hooks)"}
+    peaks = numbers["tiny"]["peak_bytes"]
+    assert len(peaks) == 2 and all(peak > 1e6 for peak in peaks.values())
+    for result in numbers["tiny"]["results"]:
+        ratio = result["ratio"]
+        assert 0 < ratio["low"] <= ratio["median"] <= ratio["high"]
+
+
+def test_the_check_sees_a_wrong_gradient(monkeypatch):
+    if not NATIVE.exists():
+        pytest.skip("the C++ tests are not built")
+    import torch_check
+    import torch_private
+
+    assert "agree" in torch_check.check(NATIVE)
+    # Bags of repeated rows counted as if all were distinct: a norm that is too small.
+    ones = lambda ids: torch.full(ids.shape[:2], float(ids.shape[2]))  # noqa: E731
+    monkeypatch.setattr(torch_private, "squared_counts", ones)
+    with pytest.raises(SystemExit, match="differ by"):
+        torch_check.check(NATIVE)
+
+
+def test_plugin_bench_in_small(tmp_path):
+    kinds = "sgd,lazydp,lazydp-ghost,eager,eager-blocks,eager-threads,opacus"
+    arguments = f"--shape tiny --gigabytes 0 --batch 16 --rounds 2 --kinds {kinds}".split()
+    run("plugin.py", *arguments, "--json", tmp_path / "numbers.jsonl")
+    numbers = json.loads((tmp_path / "numbers.jsonl").read_text())
+    assert [result["name"] for result in numbers["results"]] == kinds.split(",")
+
+
+def test_squared_counts_count_repeats():
+    from torch_private import squared_counts
+
+    ids = torch.tensor([[[7, 7, 3, 7], [1, 2, 3, 4]], [[5, 5, 6, 6], [8, 8, 8, 8]]])
+    assert squared_counts(ids).tolist() == [[10.0, 4.0], [8.0, 16.0]]
+
+
+@pytest.mark.parametrize("kind", ["Eager", "EagerInBlocks", "EagerOnThreads", "Lazy"])
+def test_every_row_has_its_noise(kind):
+    """30,000 coordinates: their standard deviation is known to 0.4 % (one sigma)."""
+    import torch_private
+    from shapes import Shape, draw_batch
+    from torch_tables import Fused
+
+    shape = Shape([400, 600], 30, [13, 30], [1], 2)
+    fused = Fused(shape)
+    rate, sigma, bound, steps = 0.5, 1.0, 1e-6, 7  # gradients clipped to next to nothing
+    trainer = getattr(torch_private, kind)(fused, rate, sigma=sigma * 1e6, bound=bound)
+    fused.weight.zero_()
+    for step in range(steps):
+        trainer.step(trainer.arrange(draw_batch(shape, 8, step)))
+    if kind == "Lazy":
+        trainer.settle(torch.arange(len(fused.weight)))
+    expected = rate / 8 * sigma * steps**0.5
+    assert float(fused.weight.std()) == pytest.approx(expected, rel=0.02)

@@ -1,0 +1,33 @@
+"""Short private runs, and their brute-force twins."""
+
+import torch
+
+from lazydp import PrivacyEngine
+from models import build, loader, squared_loss
+from reference import BruteForce
+
+
+def private(model, *, batches=None, engine=None, optimizer=None, **options):
+    chosen = {"noise_multiplier": 0.7, "max_grad_norm": 1.3, "poisson_sampling": False} | options
+    engine = engine or PrivacyEngine(accountant="rdp")
+    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.5)
+    return engine.make_private(
+        module=model, optimizer=optimizer, data_loader=batches or loader(), **chosen
+    )
+
+
+def seeded(seed=5):
+    return {"noise_generator": torch.Generator().manual_seed(seed)}
+
+
+def step(model, optimizer, batch):
+    optimizer.zero_grad()
+    squared_loss(model, batch).backward()
+    optimizer.step()
+
+
+def reference(name, **options):
+    model = build(name)
+    chosen = {"sigma": 0.7, "bound": 1.3, "expected_batch": 4, "seed": 5} | options
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
+    return model, BruteForce(model, optimizer, squared_loss, **chosen)
