@@ -19,7 +19,8 @@ int main() {
   lazydp::NoiseEngine engine({&table, 1}, {});
   lazydp::Ledger ledger;
 
-  std::mt19937_64 random(std::random_device{}());  // a real trainer draws batches from a secure source
+  std::mt19937_64 random(
+      std::random_device{}());  // a real trainer draws batches from a secure source
   std::bernoulli_distribution joins(kRate);
   std::vector<lazydp::RowId> users;
   std::vector<float> gradients, squared;
@@ -55,7 +56,7 @@ int main() {
   }
   engine.settle_all();  // before a table is saved, published or compared: no row is behind
 
-  std::cout << "LazyDP " << lazydp::library_version() << ": " << engine.steps() << " steps, epsilon "
-            << lazydp::epsilon(ledger, kDelta, lazydp::Accountant::pld) << " at delta " << kDelta
-            << (engine.all_settled() ? ", all rows settled\n" : "\n");
+  std::cout << "LazyDP " << lazydp::library_version() << ": " << engine.steps()
+            << " steps, epsilon " << lazydp::epsilon(ledger, kDelta, lazydp::Accountant::pld)
+            << " at delta " << kDelta << (engine.all_settled() ? ", all rows settled\n" : "\n");
 }

@@ -24,8 +24,8 @@ std::string name_of(std::size_t table) {
 
 std::vector<Table> borrow(std::span<const BorrowedTable> tables) {
   constexpr std::size_t kMostTables = std::size_t{1} << 16;
-  require(tables.size() <= kMostTables, std::to_string(tables.size()) +
-                                            " tables were given; an engine takes at most 65536");
+  require(tables.size() <= kMostTables,
+          std::to_string(tables.size()) + " tables were given; an engine takes at most 65536");
   std::vector<Table> borrowed;
   for (std::size_t k = 0; k < tables.size(); ++k) {
     const auto& [weights, dim] = tables[k];
@@ -70,9 +70,9 @@ void require_rule(const StepRule& rule, bool decays) {
   require_number("noise_multiplier", rule.noise_multiplier, true);
   require_number("weight_decay", rule.weight_decay, true);
   if (rule.noise_multiplier > 0.0) require_number("clip_norm", rule.clip_norm, false);
-  require(decays || rule.weight_decay == 0.0,
-          "weight_decay is " + std::to_string(rule.weight_decay) +
-              ", but the engine was made without `decays`");
+  require(decays || rule.weight_decay == 0.0, "weight_decay is " +
+                                                  std::to_string(rule.weight_decay) +
+                                                  ", but the engine was made without `decays`");
   require(rule.learning_rate * rule.weight_decay < 1.0,
           "learning_rate x weight_decay is " +
               std::to_string(rule.learning_rate * rule.weight_decay) + "; it must be below 1");
@@ -121,8 +121,8 @@ NoiseEngine::NoiseEngine(std::span<const BorrowedTable> tables, const EngineOpti
 NoiseEngine::~NoiseEngine() = default;
 
 void NoiseEngine::settle(std::size_t table, std::span<const RowId> ids) {
-  require(table < state_->tables.size(), name_of(table) + " is not there; there are " +
-                                             std::to_string(state_->tables.size()));
+  require(table < state_->tables.size(),
+          name_of(table) + " is not there; there are " + std::to_string(state_->tables.size()));
   require_rows(table, ids, state_->tables[table].rows());
   std::vector<Ids> of_tables(state_->tables.size());
   of_tables[table] = ids;
@@ -132,7 +132,8 @@ void NoiseEngine::settle(std::size_t table, std::span<const RowId> ids) {
 Step NoiseEngine::step(const StepRule& rule, std::span<const BagGradients> gradients) {
   require_rule(rule, state_->decays);
   require(gradients.size() == state_->tables.size(),
-          std::to_string(gradients.size()) + " gradients were given; there must be one for each of " +
+          std::to_string(gradients.size()) +
+              " gradients were given; there must be one for each of " +
               std::to_string(state_->tables.size()) + " tables");
   std::vector<Bags> bags;
   for (std::size_t k = 0; k < gradients.size(); ++k) {
@@ -140,9 +141,9 @@ Step NoiseEngine::step(const StepRule& rule, std::span<const BagGradients> gradi
     require_rows(k, gradients[k].ids, table.rows());
     bags.push_back(copy_bags(gradients[k], name_of(k)));
     require(gradients[k].values.size() == bags[k].size() * table.dim(),
-            "the gradient of " + name_of(k) + " has " +
-                std::to_string(gradients[k].values.size()) + " values; it must have " +
-                std::to_string(bags[k].size()) + " bags x " + std::to_string(table.dim()));
+            "the gradient of " + name_of(k) + " has " + std::to_string(gradients[k].values.size()) +
+                " values; it must have " + std::to_string(bags[k].size()) + " bags x " +
+                std::to_string(table.dim()));
   }
   std::vector<Ids> ids;
   std::vector<TableGradient> factors;
@@ -174,8 +175,8 @@ Step NoiseEngine::steps() const {
 
 void add_squared_norms(const BagGradients& gradients, std::span<float> squared) {
   const Bags bags = copy_bags(gradients, "a gradient");
-  require(bags.size() == squared.size(), "there are " + std::to_string(bags.size()) +
-                                             " bags and " + std::to_string(squared.size()) +
+  require(bags.size() == squared.size(), "there are " + std::to_string(bags.size()) + " bags and " +
+                                             std::to_string(squared.size()) +
                                              " norms; each example has one of each");
   if (squared.empty()) return;
   require(gradients.values.size() % bags.size() == 0,

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Makes the site of docs/ in build/site, the API reference under api/. A link that leads nowhere is
+# an error. Exit 69: the generator can't be had here.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+. scripts/tools.sh
+venv=build/venv-docs
+python=$(works python3 3.10) || { echo "python3 3.10 or newer is needed" >&2; exit 69; }
+if [[ ! -f $venv/installed || $(cat "$venv/installed") != "$(cat docs/requirements.txt)" ]]; then
+  mkdir -p build
+  if ! { "$python" -m venv "$venv" && "$venv/bin/pip" install --requirement docs/requirements.txt; } >build/docs.log 2>&1; then
+    tail -n 3 build/docs.log >&2
+    echo "the packages of docs/requirements.txt can't be had here" >&2
+    exit 69
+  fi
+  cp docs/requirements.txt "$venv/installed"
+fi
+
+# Pages lie in the repository where readers of the repository look for them; on the site they lie in
+# one folder. Links follow them; a link to a file that is no page shows its path instead.
+pages=build/docs/pages
+rm -rf build/docs build/site
+mkdir -p "$pages"
+cp docs/*.md "$pages"
+cp README.md "$pages/index.md"
+cp CONTRIBUTING.md "$pages/contributing.md"
+cp CHANGELOG.md "$pages/changelog.md"
+cp SECURITY.md "$pages/security.md"
+cp src/lazydp/README.md "$pages/source.md"
+sed -i -E -e 's#\]\((\.\./)?docs/#](#g' \
+  -e 's#\]\((\.\./)?CONTRIBUTING\.md#](contributing.md#g' -e 's#\]\((\.\./)?CHANGELOG\.md#](changelog.md#g' \
+  -e 's#\]\((\.\./)?SECURITY\.md#](security.md#g' -e 's#\]\((\.\./)?src/lazydp/README\.md#](source.md#g' \
+  -e 's#\]\((\.\./)?README\.md#](index.md#g' \
+  -e 's#\[([^]]*)\]\(\.\./(examples|tests|src|python|benchmarks)/[^)]*\)#\1#g' "$pages"/*.md
+# Doxygen includes the example in its page; here it is text.
+awk '/^\\include embed.cc$/ { print "~~~cpp"; while ((getline line < "examples/embed/embed.cc") > 0) print line; print "~~~"; next } { print }' \
+  docs/api.md >"$pages/api.md"
+
+# In the order in which one reads them; a page that nobody listed comes at the end.
+first=(index guide tutorial-pytorch migrating-from-opacus data privacy performance experiments algorithms api
+  adding-an-algorithm formats architecture source contributing releasing security changelog)
+{
+  cat docs/mkdocs.yml
+  echo "docs_dir: pages"
+  echo "site_dir: ../site"
+  echo "nav:"
+  mapfile -t there < <(cd "$pages" && ls -- *.md | sed 's/\.md$//')
+  listed=" "
+  for page in "${first[@]}" "${there[@]}"; do
+    if [[ ! -f $pages/$page.md || $listed == *" $page "* ]]; then continue; fi
+    listed+="$page "
+    echo "  - $page.md"
+  done
+} >build/docs/mkdocs.yml
+"$venv/bin/mkdocs" --quiet build --config-file build/docs/mkdocs.yml
+if command -v doxygen >/dev/null; then
+  scripts/api_reference.sh build/docs/api
+  mv build/docs/api/html build/site/reference
+fi
+echo "build/site/index.html"
