@@ -3,10 +3,10 @@
 # Usage: api_reference.sh FOLDER
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/tools.sh
 LAZYDP_API=$1
-LAZYDP_VERSION=$(sed -nE 's/^project\(LazyDP VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
-LAZYDP_PUBLIC_HEADERS=$(sed -n '/^set(public_headers/,/)/p' src/lazydp/engine/CMakeLists.txt |
-  grep -oE '[a-z_]+/[a-z_]+\.h' | sed 's|^|src/lazydp/|' | paste -sd ' ')
+LAZYDP_VERSION=$(project_version)
+LAZYDP_PUBLIC_HEADERS=$(public_headers | sed 's|^|src/lazydp/|' | paste -sd ' ')
 export LAZYDP_API LAZYDP_VERSION LAZYDP_PUBLIC_HEADERS
 mkdir -p "$LAZYDP_API"
 doxygen docs/Doxyfile

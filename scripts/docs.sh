@@ -3,18 +3,8 @@
 # an error. Exit 69: the generator can't be had here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-. scripts/tools.sh
 venv=build/venv-docs
-python=$(works python3 3.10) || { echo "python3 3.10 or newer is needed" >&2; exit 69; }
-if [[ ! -f $venv/installed || $(cat "$venv/installed") != "$(cat docs/requirements.txt)" ]]; then
-  mkdir -p build
-  if ! { "$python" -m venv "$venv" && "$venv/bin/pip" install --requirement docs/requirements.txt; } >build/docs.log 2>&1; then
-    tail -n 3 build/docs.log >&2
-    echo "the packages of docs/requirements.txt can't be had here" >&2
-    exit 69
-  fi
-  cp docs/requirements.txt "$venv/installed"
-fi
+scripts/venv.sh docs/requirements.txt "$venv"
 
 # Pages lie in the repository where readers of the repository look for them; on the site they lie in
 # one folder. Links follow them; a link to a file that is no page shows its path instead.

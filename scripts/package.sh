@@ -11,7 +11,7 @@ mkdir -p "$out"
 "$(dirname "$(find_cmake)")/cpack" --config build/package/CPackConfig.cmake -B "$out" >"$out/log" 2>&1 ||
   { tail -n 20 "$out/log"; exit 1; }
 rm -rf "$out/_CPack_Packages"
-version=$(sed -nE 's/^project\(LazyDP VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
+version=$(project_version)
 if git rev-parse --verify --quiet HEAD >/dev/null; then
   git archive --format=tar.gz --prefix="lazydp-$version/" -o "$out/lazydp-$version.tar.gz" HEAD
 else

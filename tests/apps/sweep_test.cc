@@ -89,7 +89,7 @@ TEST(Sweep, GoesOnWhereItWasAndGrows) {
   ran = place.run(kSweep);
   EXPECT_NE(ran.out.find("12 rows, 0 of them new"), std::string::npos) << ran.out;
   auto twice = kSweep;
-  twice.insert(twice.end(), {"--repeat", "2"});
+  twice.insert(twice.end(), {"--runs", "2"});
   EXPECT_NE(place.run(twice).out.find("24 rows, 12 of them new"), std::string::npos);
 }
 

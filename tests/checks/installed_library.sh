@@ -5,6 +5,7 @@
 set -euo pipefail
 build=$1 cmake=$2 cxx=$3
 cd "$(dirname "$0")/../.."
+. scripts/tools.sh
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 fail() {
@@ -20,8 +21,7 @@ mv "$scratch/first" "$prefix"
 library=$(find "$prefix" -name 'liblazydp.so')
 folder=$(dirname "$library")
 
-wanted=$(sed -n '/^set(public_headers/,/)/p' src/lazydp/engine/CMakeLists.txt |
-  grep -oE '[a-z_]+/[a-z_]+\.h' | sort)
+wanted=$(public_headers)
 installed=$(cd "$prefix/include/lazydp" && find . -type f | sed 's|^\./||' | sort)
 [[ $installed == "$wanted" ]] || fail "these headers are installed: $installed"
 strict=(-std=c++20 -Wall -Wextra -Wpedantic -Wshadow -Werror)

@@ -2,7 +2,8 @@
 # One version everywhere: CMakeLists.txt, pyproject.toml, CITATION.cff and, if there is a release, the changelog.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
-version=$(sed -nE 's/^project\(LazyDP VERSION ([0-9.]+).*/\1/p' CMakeLists.txt)
+. scripts/tools.sh
+version=$(project_version)
 python=$(sed -nE 's/^version = "(.*)"$/\1/p' pyproject.toml)
 citation=$(sed -nE 's/^version: (.*)$/\1/p' CITATION.cff)
 [[ -n $version && $python == "$version" && $citation == "$version" ]] || {

@@ -40,6 +40,8 @@ constexpr std::array kFlags = {
          "the example that is looked for: rare ids, or one id many times in a bag; rare"},
     Flag{"--runs", &G::runs, kAudit, "N", kTraining,
          "tiny models to train with the canary, and as many without; 20000"},
+    Flag{"--runs", &G::runs, kSweep, "N", kTraining,
+         "of each point, each under a fresh secret seed; 1"},
 
     Flag{"--model", &G::model, kShapes, "NAME", kModel,
          "small, mlperf, rmc1, rmc2, rmc3, basic or kaggle; small"},
@@ -127,8 +129,6 @@ constexpr std::array kFlags = {
     Flag{"--eval-every", &G::eval_every, kTrain, "STEPS", kRun,
          "held-out AUC and log-loss while training; only at the end"},
     Flag{"--rounds", &G::rounds, kBench, "N", kRun, "measured steps of each contender; 31"},
-    Flag{"--repeat", &G::repeat, kSweep, "N", kRun,
-         "each point so often, each time under a fresh secret seed; 1"},
     Flag{"--dry-run", &G::dry_run, train_flags, "", kRun,
          "says what the run would claim, need and take, and trains nothing", false},
     Flag{"--json", &G::json, kOut, "FILE|-", kRun, "the numbers, for machines", false},

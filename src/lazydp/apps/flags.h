@@ -24,7 +24,7 @@ struct Given {
   Text out, checkpoint_every, key_file, no_release, private_metrics, dry_run, branch, previous;
   Text data, validation, test, split_by, privacy_unit;
   Text schema, guess, salt, min_count, max_bad_lines, verify, show;
-  Text json, svg, quiet, config, repeat;
+  Text json, svg, quiet, config;
 
   std::vector<std::string> operands = {};  // what stood beside the flags: files and folders
 };

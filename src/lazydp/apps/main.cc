@@ -41,7 +41,7 @@ constexpr std::array kVerbs = {
          bench_steps},
     Verb{"sweep", sweep_flags,
          "train every point of a grid (flags in TOML, lists are what to try); goes on where it was",
-         "lazydp sweep grid.toml results.csv --repeat 3", sweep, "GRID CSV"},
+         "lazydp sweep grid.toml results.csv --runs 3", sweep, "GRID CSV"},
     Verb{"convert criteo", convert_criteo_flags,
          "make a data file of Criteo logs: text, gzip or zstd, - for a pipe",
          "lazydp convert criteo day_0.gz day_1.gz train.ldp", convert_criteo, "IN... OUT"},

@@ -58,7 +58,7 @@ constexpr Column kResults[] = {
 std::vector<std::string> header_of(const Grid& grid) {
   std::vector<std::string> header;
   for (const Flag* flag : grid.flags) header.emplace_back(flag->name);
-  header.emplace_back("repeat");
+  header.emplace_back("run");
   for (const Column& column : kResults) header.emplace_back(column.name);
   return header;
 }
@@ -88,15 +88,15 @@ std::string in_words(const std::vector<std::string>& header,
 
 struct Run {
   const GridPoint* point;
-  std::vector<std::string> settings;  // the values, and which repeat
+  std::vector<std::string> settings;  // the values, and which run of this point
 };
 
-std::vector<Run> runs_of(const Grid& grid, std::uint64_t repeats) {
+std::vector<Run> runs_of(const Grid& grid, std::uint64_t of_each) {
   std::vector<Run> runs;
-  for (std::uint64_t repeat = 1; repeat <= repeats; ++repeat) {
+  for (std::uint64_t run = 1; run <= of_each; ++run) {
     for (const GridPoint& point : grid.points) {
       runs.push_back({&point, point.values});
-      runs.back().settings.push_back(std::to_string(repeat));
+      runs.back().settings.push_back(std::to_string(run));
     }
   }
   return runs;
@@ -106,9 +106,8 @@ std::vector<Run> runs_of(const Grid& grid, std::uint64_t repeats) {
 
 void sweep(const Given& given) {
   choose_threads(given);
-  constexpr std::uint64_t kMostRepeats = 10'000;
-  const std::uint64_t repeats =
-      given.repeat ? whole_number("repeat", *given.repeat, 1, kMostRepeats) : 1;
+  constexpr std::uint64_t kMostRuns = 10'000;
+  const std::uint64_t of_each = given.runs ? whole_number("runs", *given.runs, 1, kMostRuns) : 1;
   const Grid grid = read_grid(given.operands.front());
   const std::string& path = given.operands.back();
   const OutputFile file(path);
@@ -117,7 +116,7 @@ void sweep(const Given& given) {
   for (const GridPoint& point : grid.points) require_memory_for(choose_run(point.given));
 
   Progress progress = Output(given).progress();
-  const std::vector<Run> runs = runs_of(grid, repeats);
+  const std::vector<Run> runs = runs_of(grid, of_each);
   std::size_t done = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Run& run = runs[i];
