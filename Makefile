@@ -1,7 +1,7 @@
 # The two commands are `make demo` and `make test`. A target says what happens, scripts/ says how,
 # CMakePresets.json says with which flags.
 
-.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-kernels bench-steps bench-growth bench-torch
+.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-kernels bench-steps bench-growth bench-torch package wheels docs
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -52,6 +52,16 @@ bench-plugin: python ## time the plug-in beside plain PyTorch, interleaved (need
 bench-torch: python ## time the native program beside PyTorch, interleaved (needs 16 GB of memory)
 	@scripts/install.sh test
 	@scripts/bench_torch.sh
+
+package: ## Debian packages and the source archive, in build/packages
+	@scripts/install.sh package
+	@scripts/package.sh
+
+wheels: ## a wheel for every supported Python on this machine, in build/packages
+	@scripts/wheels.sh
+
+docs: ## the site of docs/ and the API reference, in build/site
+	@scripts/docs.sh
 
 asan: ## run the tests under the address and undefined-behaviour sanitizers
 	@scripts/install.sh test

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs the Debian packages that a group of targets needs and that are missing: build, test,
-# python, bench or lint. Touches neither network nor package manager when nothing is missing.
+# Installs the Debian packages that a group of targets needs and that are missing: build, package,
+# test, python, bench or lint. Touches neither network nor package manager when nothing is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/tools.sh
@@ -26,9 +26,17 @@ need_build() {
     need "$package"
   done
 }
+need_package() {
+  need_build
+  need dpkg-dev command -v dpkg-shlibdeps
+}
 need_test() {
   need_build
+  need zsh command -v zsh
+  need fish command -v fish
+  need groff-base command -v groff
   need libgtest-dev
+  need doxygen command -v doxygen
   need clang-format-14 command -v "$clang_format"
 }
 need_python() {
@@ -48,9 +56,9 @@ need_lint() {
 }
 
 case ${1:-} in
-  build | test | python | bench | lint) ;;
+  build | package | test | python | bench | lint) ;;
   *)
-    echo "usage: scripts/install.sh build|test|python|bench|lint" >&2
+    echo "usage: scripts/install.sh build|package|test|python|bench|lint" >&2
     exit 2
     ;;
 esac

@@ -27,6 +27,12 @@ configure_tree() {
 }
 configure_preset() { configure_tree "build/$1" --preset "$1"; }
 
+# What the project says of itself, in one place each.
+project_version() { sed -nE 's/^project\(LazyDP VERSION ([0-9.]+).*/\1/p' CMakeLists.txt; }
+public_headers() { # below src/lazydp, sorted
+  sed -n '/^set(public_headers/,/)/p' src/lazydp/engine/CMakeLists.txt | grep -oE '[a-z_]+/[a-z_]+\.h' | sort
+}
+
 # The clang tools by their versioned names: two versions format the same line differently.
 clang_format=clang-format-14
 clang_tidy=clang-tidy-14

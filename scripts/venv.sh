@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Makes the virtual environment build/venv, if there is none, and installs what a requirements file
-# lists and what is missing. Usage: venv.sh REQUIREMENTS_FILE. Exit 69: it can't be had here.
+# Makes the virtual environment build/venv (or FOLDER), if there is none, and installs what a
+# requirements file lists and what is missing. Usage: venv.sh REQUIREMENTS_FILE [FOLDER]. Exit 69: it
+# can't be had here.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/tools.sh
-requirements=${1:?usage: scripts/venv.sh REQUIREMENTS_FILE}
-venv=build/venv
+requirements=${1:?usage: scripts/venv.sh REQUIREMENTS_FILE [FOLDER]}
+venv=${2:-build/venv}
 python=$(works python3 3.10) || { echo "python3 3.10 or newer is needed" >&2; exit 69; }
 
 # What was installed for this file is written down, so that nobody asks the index twice.

@@ -7,7 +7,7 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 failed=0
 
-for folder in base kernels random data embedding model clip noise privacy shard train apps python; do
+for folder in base kernels random data embedding model clip noise privacy shard train apps python engine; do
   mkdir -p "$tree/src/lazydp/$folder"
   echo '#include <vector>' >"$tree/src/lazydp/$folder/clean.h"
 done
@@ -60,6 +60,8 @@ for ((i = 1; i < ${#folders[@]}; ++i)); do leftward "${folders[i - 1]}" "${folde
 leftward base train
 leftward apps python
 leftward python apps
+leftward train engine
+leftward engine apps
 leftward clip noise
 caught include_direction 'never include each other' src/lazydp/noise/x.cc '#include "lazydp/clip/x.h"'
 caught include_direction 'neither model nor data' src/lazydp/noise/x.cc '#include "lazydp/model/x.h"'

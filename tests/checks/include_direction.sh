@@ -9,7 +9,7 @@ find src -type f \( -name '*.cc' -o -name '*.h' \) -print0 | sort -z | xargs -0 
   BEGIN {
     count = split("base kernels random data embedding model clip noise privacy shard train apps", order)
     for (i = 1; i <= count; ++i) place[order[i]] = i
-    place["python"] = place["apps"]
+    place["python"] = place["engine"] = place["apps"]
     forbidden["noise", "clip"] = "clip and noise never include each other"
     forbidden["noise", "model"] = forbidden["noise", "data"] = "noise includes neither model nor data"
   }

@@ -90,17 +90,27 @@ std::vector<std::string> operands_of(const Verb& verb, const std::vector<std::st
 
 }  // namespace
 
-Command parse_command(std::span<const Verb> verbs, std::span<const std::string> words) {
-  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
-    return {.text = overview(verbs)};
-  }
-  if (words[0] == "--version") return {.text = "lazydp " LAZYDP_VERSION "\n"};
-
-  const Verb& verb = take_verb(verbs, words);
-  Command command{.verb = &verb};
+std::vector<Flag> flags_of(const Verb& verb) {
   std::vector<Flag> flags;
   std::ranges::copy_if(all_flags(), std::back_inserter(flags),
                        [&](const Flag& flag) { return (flag.verbs & verb.takes) != 0; });
+  return flags;
+}
+
+Command parse_command(std::span<const Verb> verbs, std::span<const std::string> words) {
+  if (words[0] == "help" && words.size() > 1) {  // help VERB = VERB --help
+    std::vector<std::string> turned(words.begin() + 1, words.end());
+    turned.emplace_back("--help");
+    return parse_command(verbs, turned);
+  }
+  if (words[0] == "--help" || words[0] == "-h" || words[0] == "help") {
+    return {.text = overview(verbs)};
+  }
+  if (words[0] == "--version" || words[0] == "-V") return {.text = "lazydp " LAZYDP_VERSION "\n"};
+
+  const Verb& verb = take_verb(verbs, words);
+  Command command{.verb = &verb};
+  const std::vector<Flag> flags = flags_of(verb);
 
   CLI::App app(std::string(verb.summary), "lazydp " + std::string(verb.name) +
                                               (verb.operands.empty() ? "" : " ") +

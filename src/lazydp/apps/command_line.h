@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lazydp/apps/flags.h"
 
@@ -18,6 +19,9 @@ struct Verb {
   void (*run)(const Given& given);
   std::string_view operands = {};  // what it takes beside flags: "DIR", "IN... OUT"
 };
+
+// The flags that a verb takes, in their order.
+std::vector<Flag> flags_of(const Verb& verb);
 
 // What to do: run `verb`, or, if that is null, show `text`.
 struct Command {

@@ -22,21 +22,26 @@ toml::table parse(const std::string& path) {
   }
 }
 
-// A value as the command line would spell it; a list's elements are joined by commas.
+// A value as the command line would spell it; nothing for a list or a table.
 Text text_of(const toml::node& node) {
   if (const auto* v = node.as_string()) return v->get();
   if (const auto* v = node.as_integer()) return std::to_string(v->get());
   if (const auto* v = node.as_floating_point()) return exact_text(v->get());
   if (const auto* v = node.as_boolean()) return v->get() ? "true" : "false";
+  return std::nullopt;
+}
+
+// The values of a list, or the one value of anything else; nothing if one of them is no value.
+std::vector<std::string> values_of(const toml::node& node) {
+  std::vector<std::string> values;
   const toml::array* list = node.as_array();
-  if (list == nullptr || list->empty()) return std::nullopt;
-  std::string joined;
-  for (const toml::node& element : *list) {
-    const Text text = element.is_array() ? std::nullopt : text_of(element);
-    if (!text) return std::nullopt;
-    joined += (joined.empty() ? "" : ",") + *text;
+  const std::size_t count = list != nullptr ? list->size() : 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const Text text = text_of(list != nullptr ? *list->get(i) : node);
+    if (!text) return {};
+    values.push_back(*text);
   }
-  return joined;
+  return values;
 }
 
 const Flag& flag_of(const std::string& path, std::string_view key, std::span<const Flag> flags) {
@@ -53,16 +58,24 @@ const Flag& flag_of(const std::string& path, std::string_view key, std::span<con
 
 }  // namespace
 
-void read_config_file(const std::string& path, std::span<const Flag> flags, Given& given) {
+std::vector<Setting> read_settings(const std::string& path, std::span<const Flag> flags) {
+  std::vector<Setting> settings;
   for (const auto& [key, node] : parse(path)) {
     const Flag& flag = flag_of(path, key.str(), flags);
-    const Text text = text_of(node);
-    if (!text) {
-      throw UserError("config file " + path + ": the value of '" + std::string(key.str()) +
-                      "' must be text, a number, true or false, or a list of these");
-    }
-    Text& value = given.*flag.value;
-    if (!value) value = text;
+    settings.push_back({std::string(flag.name), values_of(node)});
+    if (!settings.back().values.empty()) continue;
+    throw UserError("config file " + path + ": the value of '" + std::string(key.str()) +
+                    "' must be text, a number, true or false, or a list of these");
+  }
+  return settings;
+}
+
+void read_config_file(const std::string& path, std::span<const Flag> flags, Given& given) {
+  for (const Setting& setting : read_settings(path, flags)) {
+    Text& value = given.*std::ranges::find(flags, setting.flag, &Flag::name)->value;
+    if (value) continue;
+    value = "";
+    for (const std::string& text : setting.values) *value += (value->empty() ? "" : ",") + text;
   }
 }
 

@@ -20,6 +20,7 @@ constexpr std::uint32_t kInspect = inspect_flags;
 constexpr std::uint32_t kShapes = kRuns | kGenerate;
 constexpr std::uint32_t kDataFiles = kConvert | kGenerate | kInspect;
 constexpr std::uint32_t kOut = kAll | release_flags | kCosts | kAudit | kDataFiles;
+constexpr std::uint32_t kSweep = sweep_flags;
 
 constexpr std::string_view kModel = "Model";
 constexpr std::string_view kData = "Data";
@@ -39,6 +40,8 @@ constexpr std::array kFlags = {
          "the example that is looked for: rare ids, or one id many times in a bag; rare"},
     Flag{"--runs", &G::runs, kAudit, "N", kTraining,
          "tiny models to train with the canary, and as many without; 20000"},
+    Flag{"--runs", &G::runs, kSweep, "N", kTraining,
+         "of each point, each under a fresh secret seed; 1"},
 
     Flag{"--model", &G::model, kShapes, "NAME", kModel,
          "small, mlperf, rmc1, rmc2, rmc3, basic or kaggle; small"},
@@ -122,7 +125,7 @@ constexpr std::array kFlags = {
          "when rows that are read next receive their noise"},
     Flag{"--stages", &G::stages, kRuns, "fused|split", kRun,
          "split: slower kernels that time the paper's stages apart; fused"},
-    Flag{"--threads", &G::threads, kOut, "N", kRun, "all cores", false},
+    Flag{"--threads", &G::threads, kOut | kSweep, "N", kRun, "all cores", false},
     Flag{"--eval-every", &G::eval_every, kTrain, "STEPS", kRun,
          "held-out AUC and log-loss while training; only at the end"},
     Flag{"--rounds", &G::rounds, kBench, "N", kRun, "measured steps of each contender; 31"},
@@ -130,7 +133,7 @@ constexpr std::array kFlags = {
          "says what the run would claim, need and take, and trains nothing", false},
     Flag{"--json", &G::json, kOut, "FILE|-", kRun, "the numbers, for machines", false},
     Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture", false},
-    Flag{"--quiet", &G::quiet, kOut, "", kRun, "no progress", false},
+    Flag{"--quiet", &G::quiet, kOut | kSweep, "", kRun, "no progress", false},
     Flag{"--config", &G::config, kAll | kCosts | kAudit | kDataFiles, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins", false},
 

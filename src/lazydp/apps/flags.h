@@ -43,6 +43,7 @@ enum Takes : std::uint32_t {
   convert_csv_flags = 1 << 9,
   generate_flags = 1 << 10,
   inspect_flags = 1 << 11,
+  sweep_flags = 1 << 20,
 };
 
 struct Flag {

@@ -1,22 +1,32 @@
 // The program: chooses a verb, and turns errors into one line and an exit code.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <iostream>
 #include <new>
 #include <string>
 #include <vector>
 
+#include "lazydp/apps/colour.h"
 #include "lazydp/apps/command_line.h"
+#include "lazydp/apps/completion.h"
 #include "lazydp/apps/interrupt.h"
+#include "lazydp/apps/manual.h"
+#include "lazydp/apps/output_file.h"
 #include "lazydp/apps/verbs.h"
 #include "lazydp/apps/waiting.h"
 #include "lazydp/base/error.h"
 
 namespace lazydp::apps {
 namespace {
+
+void completion(const Given& given);  // these two read the table that they stand in
+void manual(const Given& given);
 
 constexpr std::array kVerbs = {
     Verb{"train", train_flags,
@@ -29,6 +39,9 @@ constexpr std::array kVerbs = {
     Verb{"bench steps", bench_flags, "time the steps of several algorithms, interleaved",
          "lazydp bench steps --algorithms sgd,lazydp,dpsgd-f --model mlperf --scale 0.01",
          bench_steps},
+    Verb{"sweep", sweep_flags,
+         "train every point of a grid (flags in TOML, lists are what to try); goes on where it was",
+         "lazydp sweep grid.toml results.csv --runs 3", sweep, "GRID CSV"},
     Verb{"convert criteo", convert_criteo_flags,
          "make a data file of Criteo logs: text, gzip or zstd, - for a pipe",
          "lazydp convert criteo day_0.gz day_1.gz train.ldp", convert_criteo, "IN... OUT"},
@@ -60,14 +73,32 @@ constexpr std::array kVerbs = {
          "lazydp audit --algorithm eana", audit},
     Verb{"algorithms", no_flags, "the seven algorithms and what may be claimed for each",
          "lazydp algorithms", algorithms},
+    Verb{"completion", no_flags, "a script that completes these words in a shell",
+         "lazydp completion bash > lazydp.bash", completion, "bash|zsh|fish"},
+    Verb{"manual", no_flags, "write the manual as man pages to a folder", "lazydp manual man1",
+         manual, "DIR"},
 };
+
+void completion(const Given& given) {
+  std::cout << completion_script(given.operands.front(), kVerbs);
+}
+
+void manual(const Given& given) {
+  const std::string& folder = given.operands.front();
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) throw IoError("cannot make the folder " + folder + ": " + failed.message());
+  for (const ManualPage& page : manual_pages(kVerbs)) {
+    OutputFile(folder + "/" + page.file).write(page.text);
+  }
+}
 
 enum ExitCode : int { done = 0, user_error = 2, privacy = 3, io = 4, our_bug = 70 };
 
 int complain(const std::string& message, ExitCode code) {
   std::string line = message;
   std::ranges::replace(line, '\n', ' ');
-  std::cerr << "lazydp: " << line << "\n";
+  std::cerr << coloured("lazydp:", Colour::error, may_colour(STDERR_FILENO)) << " " << line << "\n";
   return code;
 }
 
@@ -80,7 +111,7 @@ int run(std::vector<std::string> words) {
   if (command.verb != nullptr) {
     command.verb->run(command.given);
   } else {
-    std::cout << command.text;
+    std::cout << with_headings(command.text, may_colour(STDOUT_FILENO));
   }
   std::cout.flush();
   if (!std::cout) throw IoError("cannot write to standard output");

@@ -7,8 +7,6 @@
 namespace lazydp::apps {
 namespace {
 
-constexpr TableId kDenseStream = 65535;  // no table has this number: a model has at most 65,000
-
 std::vector<Table> make_tables(const ModelShape& shape) {
   std::vector<Table> tables;
   tables.reserve(shape.tables());

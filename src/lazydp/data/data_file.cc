@@ -14,10 +14,6 @@ namespace {
 
 constexpr std::size_t kPagesPerTask = 64;
 
-std::uint32_t word(const std::byte* from, std::size_t i) {
-  return load<std::uint32_t>(from + sizeof(std::uint32_t) * i);
-}
-
 }  // namespace
 
 DataFile::DataFile(const std::string& path, std::uint64_t memory)

@@ -12,10 +12,6 @@ namespace {
 
 constexpr std::size_t kExamplesPerTask = 128;
 
-std::uint32_t word(const std::byte* from, std::size_t i) {
-  return load<std::uint32_t>(from + sizeof(std::uint32_t) * i);
-}
-
 }  // namespace
 
 void DataFile::read(std::span<const ExampleId> examples, Batch& batch) const {

@@ -64,6 +64,11 @@ Value load(const std::byte* from) {
   return value;
 }
 
+// The i-th of a row of 32-bit numbers.
+inline std::uint32_t word(const std::byte* from, std::size_t i) {
+  return load<std::uint32_t>(from + sizeof(std::uint32_t) * i);
+}
+
 // What the records of a schema look like.
 struct RecordLayout {
   explicit RecordLayout(const Schema& schema);

@@ -5,6 +5,7 @@
 
 namespace lazydp {
 
+// What tells the algorithms apart once gradients are clipped.
 enum class NoisePolicy : std::uint8_t {
   none,             // SGD
   every_row,        // DP-SGD: each step writes the whole table

@@ -8,9 +8,10 @@
 
 namespace lazydp {
 
+// What may be spent.
 struct Budget {
-  double epsilon;
-  double delta;
+  double epsilon;  // positive
+  double delta;    // in (0, 1), below 1 / examples
 };
 
 // The smallest noise multiplier, to 1e-4 of itself, with which `steps` steps stay within the
@@ -23,8 +24,9 @@ double noise_for_budget(const Budget& budget, double sampling_rate, std::uint64_
 double noise_for_budget(const Budget& budget, const std::function<Ledger(double)>& ledger,
                         Accountant accountant);
 
+constexpr std::uint64_t kMostSteps = 0xFFFFFFFE;  // that a run can have
+
 // The largest number of steps that stays within the budget, 0 if none does, kMostSteps at most.
-constexpr std::uint64_t kMostSteps = 0xFFFFFFFE;
 std::uint64_t max_steps(const Budget& budget, double sampling_rate, double noise_multiplier,
                         Accountant accountant);
 

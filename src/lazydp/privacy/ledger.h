@@ -12,8 +12,9 @@ namespace lazydp {
 struct SampledGaussian {
   double sampling_rate;     // in (0, 1]
   double noise_multiplier;  // noise std / sensitivity; 0: no noise, hence no privacy
-  std::uint64_t steps;
+  std::uint64_t steps;      // uses in a row
 
+  // Equal in every field.
   bool operator==(const SampledGaussian&) const = default;
 };
 
@@ -26,8 +27,8 @@ class Ledger {
   // Throws UserError for values that no mechanism can have.
   void record(const SampledGaussian& event);
 
-  std::span<const SampledGaussian> events() const { return events_; }
-  std::uint64_t steps() const { return steps_; }
+  std::span<const SampledGaussian> events() const { return events_; }  // in their order
+  std::uint64_t steps() const { return steps_; }                       // of all events
 
  private:
   std::vector<SampledGaussian> events_;

@@ -11,6 +11,9 @@
 
 namespace lazydp {
 
+// The stream of a model's dense weights. No table has this number: a model has at most 65,000.
+inline constexpr TableId kDenseStream = 65535;
+
 // The sequence is a pure function of (seed, purpose, stream, step); nothing else moves it. Its
 // blocks are the cells of rows 0, 1, 2, …, so it does not end.
 class RandomStream {

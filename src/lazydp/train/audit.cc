@@ -17,7 +17,6 @@ namespace {
 
 constexpr double kClipNorm = 0.05;  // below every gradient of the tiny model: all are clipped
 constexpr double kRate = 0.1;       // small, so that the canary pulls the same way in every step
-constexpr TableId kDenseStream = 65535;
 constexpr std::uint64_t kPublicSeed = 1;  // of the initial weights, which the attacker knows
 constexpr std::size_t kBlock = 100;       // runs of one task
 
