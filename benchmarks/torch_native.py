@@ -6,6 +6,8 @@ import json
 import subprocess
 from pathlib import Path
 
+from torch_memory import peak_of
+
 
 class Native:
     """native_steps.cc; between steps it waits and takes no time."""
@@ -35,9 +37,7 @@ class Native:
 
     def peak_bytes(self) -> int:
         """The most memory that the process has had."""
-        status = Path(f"/proc/{self._process.pid}/status").read_text()
-        line = next(x for x in status.splitlines() if x.startswith("VmHWM"))
-        return int(line.split()[1]) * 1024
+        return peak_of(self._process.pid)
 
     def end(self) -> None:
         """Take it away; what it holds is gone."""

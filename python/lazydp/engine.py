@@ -82,8 +82,10 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 "the module is in torch's DistributedDataParallel, which waits for gradients that "
                 "tables never form; use Opacus' DifferentiallyPrivateDistributedDataParallel"
             )
-        if self.secure_mode:
-            self._dense_seed = _new_seed(None, distributed)
+        # Without tables everything is Opacus; with them, its generator is left alone only if the
+        # user brings one: ours is secure, and some times faster.
+        own = self.secure_mode or (bool(found) and generator is None)
+        self._dense_seed = _new_seed(None, distributed) if own else None
         if not found:
             return super().make_private(
                 module=module, optimizer=optimizer, data_loader=data_loader, **arguments
@@ -181,7 +183,9 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             prepared.tables = self._tables
             prepared.captures = self._tables.captures
             prepared.linears = self._wrapper._lazydp_linears
-        prepared.dense_noise = DenseNoise(self._dense_seed) if self._dense_seed else None
+        if self._dense_seed is not None:
+            draws = DRAWS if self.secure_mode else 1
+            prepared.dense_noise = DenseNoise(self._dense_seed, draws)
         return prepared
 
     def _prepare_criterion(self, *, module: Any, **arguments: Any) -> Any:

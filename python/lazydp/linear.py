@@ -25,6 +25,7 @@ class LinearCall:
     inputs: Tensor
     gradient: Tensor
     examples: int
+    scale: float  # what undoes a mean over the batch
 
 
 class _Factors(torch.autograd.Function):
@@ -78,9 +79,9 @@ class FactoredLinear:
             LinearCall(
                 self,
                 inputs.reshape(examples, positions, inputs.shape[-1]).float(),
-                gradient.reshape(examples, positions, gradient.shape[-1]).float()
-                * self.captures.scale(examples),
+                gradient.reshape(examples, positions, gradient.shape[-1]).float(),
                 examples,
+                self.captures.scale(examples),
             )
         )
 
@@ -90,12 +91,13 @@ class FactoredLinear:
             torch.cat([call.inputs for call in calls], 1) if len(calls) > 1 else calls[0].inputs
         )
         d = torch.cat([call.gradient for call in calls], 1) if len(calls) > 1 else calls[0].gradient
+        square = calls[0].scale ** 2  # calls of one pass have one batch
         if inputs.shape[1] == 1:
-            of_bias = d.square().sum((1, 2))
-            of_weight = inputs.square().sum((1, 2)) * of_bias
+            of_bias = torch.linalg.vector_norm(d, dim=(1, 2)).square() * square
+            of_weight = torch.linalg.vector_norm(inputs, dim=(1, 2)).square() * of_bias
         else:
-            of_bias = d.sum(1).square().sum(1)
-            of_weight = ((inputs @ inputs.mT) * (d @ d.mT)).sum((1, 2)).clamp(min=0)
+            of_bias = d.sum(1).square().sum(1) * square
+            of_weight = ((inputs @ inputs.mT) * (d @ d.mT)).sum((1, 2)).clamp(min=0) * square
         if self.module.weight.requires_grad:
             squared += of_weight.to(squared.device)
         if self.module.bias is not None and self.module.bias.requires_grad:
@@ -103,7 +105,7 @@ class FactoredLinear:
 
     def add_clipped(self, call: Any, factors: Tensor) -> None:
         """One product of matrices for the weight, one sum for the bias."""
-        each = factors.to(call.gradient.device, call.gradient.dtype)[:, None, None]
+        each = factors.to(call.gradient.device, call.gradient.dtype)[:, None, None] * call.scale
         gradient, inputs = call.gradient * each, call.inputs
         if bool((each == 0).any()):  # by selection: 0 x NaN would be NaN
             gradient, inputs = (torch.where(each > 0, t, 0.0) for t in (gradient, inputs))

@@ -144,7 +144,7 @@ class TableOptimizer(DPOptimizer):  # type: ignore[misc]
         return sum((g.to(device) for g in dense), squared)
 
     def add_noise(self) -> None:
-        """Noise for the dense layers; under secure_mode from the engine's own generator."""
+        """Noise for dense layers: from the engine's own generator, unless the user brought one."""
         if self.dense_noise is None:
             super().add_noise()
             return
@@ -153,8 +153,7 @@ class TableOptimizer(DPOptimizer):  # type: ignore[misc]
         self.dense_noise.open_step()
         for p in self.params:
             _check_processed_flag(p.summed_grad)
-            noise = self.dense_noise.like(p.summed_grad, std)
-            p.grad = (p.summed_grad + noise).view_as(p)
+            p.grad = self.dense_noise.like(p.summed_grad, std).add_(p.summed_grad).view_as(p)
             _mark_as_processed(p.summed_grad)
         if isinstance(self, AdaClipDPOptimizer):
             count = torch.as_tensor(self.unclipped_num, dtype=torch.float32)

@@ -1,4 +1,4 @@
-"""secure_mode: noise and samples from the engine's own generator, AES under a secret key."""
+"""Noise for dense layers, and samples, from the engine's own generator: AES under a secret key."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ _ROW = 1024
 class DenseNoise:
     """Noise for dense layers. Each step has its own cells, and every call further ones of them."""
 
-    def __init__(self, seed: _native.Seed) -> None:
-        """Draw from this seed."""
-        self._source = _native.NoiseSource(seed, DRAWS)
+    def __init__(self, seed: _native.Seed, draws: int) -> None:
+        """Draw from this seed; so many normals add up to one."""
+        self._source = _native.NoiseSource(seed, draws)
         self._step = 0
         self._next_row = 0
 

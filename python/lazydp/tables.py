@@ -63,12 +63,14 @@ class PrivateTable:
 
     def add_clipped(self, call: Any, factors: Tensor) -> None:
         """Keep the clipped gradient of a look-up for the next step."""
-        gradient = call.gradient
+        gradient = call.gradient  # ours: receive() copied it
         if call.examples:
-            each = factors.detach().to("cpu", torch.float32)
-            each = each.repeat_interleave(call.bags_per_example)[:, None]
-            gradient = torch.where(each > 0, gradient * each, 0.0)
-        self.pending.append((call.bags, gradient.contiguous()))
+            each = factors.detach().to("cpu", torch.float32)[:, None, None]
+            by_example = gradient.view(call.examples, call.bags_per_example, gradient.shape[1])
+            by_example.mul_(each)
+            if bool((each == 0).any()):  # by selection: 0 x NaN would be NaN
+                by_example.masked_fill_(each == 0, 0.0)
+        self.pending.append((call.bags, gradient))
 
     def _require_memory(self) -> None:
         if self.owner.released:
