@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-from lazydp import PrivacyEngine
+from lazydp import PrivacyEngine, privacy
 
 NEGATIVES = 8
 
@@ -69,15 +69,20 @@ def main(arguments: list[str] | None = None) -> float:
     model = TwoTowers(options.items, options.items)
     tables = [model.user.ids.weight, model.item.weight]
     groups = [{"params": tables, "lr": 100.0}, {"params": model.user.mlp.parameters(), "lr": 0.5}]
+    batches = DataLoader(data, batch_size=1024)
     delta = 0.1 / options.examples
-    engine = PrivacyEngine()
-    private, optimizer, loader = engine.make_private_with_epsilon(
-        module=model,
-        optimizer=torch.optim.SGD(groups),
-        data_loader=DataLoader(data, batch_size=1024),
+    sigma = privacy.noise_multiplier(
         target_epsilon=8.0,
         target_delta=delta,
-        epochs=options.epochs,
+        sampling_rate=1 / len(batches),
+        steps=options.epochs * len(batches),
+    )
+    engine = PrivacyEngine()
+    private, optimizer, loader = engine.make_private(
+        module=model,
+        optimizer=torch.optim.SGD(groups),
+        data_loader=batches,
+        noise_multiplier=sigma,
         max_grad_norm=0.5,
     )
     for _ in range(options.epochs):
