@@ -27,8 +27,10 @@ def bottom(dim: int) -> str:
 AXES = {
     "batch": [dict(SHAPE, batch=n) for n in (256, 512, 1024, 2048, 4096, 8192, 16384)],
     "pooling": [dict(SHAPE, pooling=n) for n in (1, 5, 10, 20, 40, 80)],
-    "table_mb": [dict(SHAPE, rows=f"26x{mb * 10**6 // (26 * 256)}")
-                 for mb in (64, 256, 1000, 2000, 4000, 8000)],
+    "table_mb": [
+        dict(SHAPE, rows=f"26x{mb * 10**6 // (26 * 256)}")
+        for mb in (64, 256, 1000, 2000, 4000, 8000)
+    ],
     "dim": [dict(SHAPE, dim=n, bottom=bottom(n)) for n in (16, 32, 64, 128, 256)],
     "threads": [dict(SHAPE, threads=n) for n in (1, 2)],
 }
@@ -63,30 +65,39 @@ def svg(axis: str, rows: list[dict]) -> str:
     def at(x: float, y: float) -> str:
         across = (x - xs[0]) / (xs[-1] - xs[0] or 1)
         up = (y - low) / (high - low)
-        return (f"{margin + across * (width - 2 * margin):.1f},"
-                f"{height - margin - up * (height - 2 * margin):.1f}")
+        return (
+            f"{margin + across * (width - 2 * margin):.1f},"
+            f"{height - margin - up * (height - 2 * margin):.1f}"
+        )
 
     def line(points: list[tuple[float, float]], style: str) -> str:
         return f'<polyline points="{" ".join(at(*p) for p in points)}" fill="none" {style}/>'
 
     start = series["lazydp"][0]
     end = min(xs[-1], xs[0] + high - start)
-    parts = [line([(xs[0], start), (end, start + end - xs[0])], 'stroke="#999" stroke-dasharray="2 3"')]
+    dashed = 'stroke="#999" stroke-dasharray="2 3"'
+    parts = [line([(xs[0], start), (end, start + end - xs[0])], dashed)]
     colours = {"sgd": "#888888", "lazydp": "#0b6e4f"}
     for k, (name, ys) in enumerate(series.items()):
-        parts.append(line(list(zip(xs, ys)), f'stroke="{colours[name]}" stroke-width="2"'))
-        parts.append(f'<text x="{margin + 5}" y="{20 + 16 * k}" fill="{colours[name]}">{name}</text>')
-    for r, x in zip(rows, xs):
+        points, colour = list(zip(xs, ys, strict=True)), colours[name]
+        parts.append(line(points, f'stroke="{colour}" stroke-width="2"'))
+        parts.append(f'<text x="{margin + 5}" y="{20 + 16 * k}" fill="{colour}">{name}</text>')
+    for r, x in zip(rows, xs, strict=True):
         px = at(x, low).split(",")[0]
-        parts.append(f'<text x="{px}" y="{height - margin + 16}" text-anchor="middle">{r["x"]:g}</text>')
+        place = f'x="{px}" y="{height - margin + 16}" text-anchor="middle"'
+        parts.append(f"<text {place}>{r['x']:g}</text>")
     for r in (rows[0], rows[-1]):
         px, py = at(math.log10(r["x"]), math.log10(r["lazydp_ms"])).split(",")
-        parts.append(f'<text x="{px}" y="{float(py) - 8:.1f}" text-anchor="middle">'
-                     f'{r["lazydp_ms"]:.3g} ms</text>')
+        parts.append(
+            f'<text x="{px}" y="{float(py) - 8:.1f}" text-anchor="middle">'
+            f"{r['lazydp_ms']:.3g} ms</text>"
+        )
     parts.append(f'<text x="{width / 2}" y="{height - 10}" text-anchor="middle">{axis}</text>')
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
-            f'font-family="sans-serif" font-size="11">\n<rect width="{width}" height="{height}" '
-            f'fill="white"/>\n' + "\n".join(parts) + "\n</svg>\n")
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
+        f'font-family="sans-serif" font-size="11">\n<rect width="{width}" height="{height}" '
+        f'fill="white"/>\n' + "\n".join(parts) + "\n</svg>\n"
+    )
 
 
 def main() -> None:

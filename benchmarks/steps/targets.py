@@ -37,8 +37,14 @@ class Table:
 def ratios(table: Table, options: argparse.Namespace) -> None:
     bounds = {"mlperf": (1.06, 1.05, 4.0), "rmc1": (1.9, 1.15, 8.0)}
     for model, (over_sgd, over_eana, eager) in bounds.items():
-        run = bench("sgd,eana,lazydp", model=model, scale=scale(model, options.gigabytes),
-                    rounds=options.rounds, threads=2, batch=2048)
+        run = bench(
+            "sgd,eana,lazydp",
+            model=model,
+            scale=scale(model, options.gigabytes),
+            rounds=options.rounds,
+            threads=2,
+            batch=2048,
+        )
         size = f"`{model}`, {options.gigabytes:g} GB"
         table.row(f"LazyDP / SGD, {size}", "≤", over_sgd, *run.ratio("lazydp", "sgd"))
         table.row(f"LazyDP / EANA, {size}", "≤", over_eana, *run.ratio("lazydp", "eana"))
@@ -47,23 +53,44 @@ def ratios(table: Table, options: argparse.Namespace) -> None:
             table.row(f"LazyDP's own overhead (dedup and history), {size}", "≤", 0.03, share)
         stages = sum(run.stages_ms("lazydp").values()) / run.step_ms("lazydp")
         table.row(f"stages add up to the step, {size}, off by", "≤", 0.03, abs(1.0 - stages))
-        big = bench("lazydp,dpsgd-f", model=model, scale=scale(model, options.largest),
-                    rounds=max(5, options.rounds // 4), threads=2, batch=2048)
+        big = bench(
+            "lazydp,dpsgd-f",
+            model=model,
+            scale=scale(model, options.largest),
+            rounds=max(5, options.rounds // 4),
+            threads=2,
+            batch=2048,
+        )
         rate = big.result("dpsgd-f")["noise_elements_per_second"]
-        table.row(f"DP-SGD(F) / LazyDP, `{model}`, {options.largest:g} GB (eager noise at "
-                  f"{rate / 1e9:.2f} G/s)", "≥", eager, *big.ratio("dpsgd-f", "lazydp"))
+        table.row(
+            f"DP-SGD(F) / LazyDP, `{model}`, {options.largest:g} GB (eager noise at "
+            f"{rate / 1e9:.2f} G/s)",
+            "≥",
+            eager,
+            *big.ratio("dpsgd-f", "lazydp"),
+        )
 
 
 def growth(table: Table, options: argparse.Namespace) -> None:
     few = max(5, options.rounds // 3)
     small, large = alternate(
-        [dict(model="mlperf", scale=scale("mlperf", gb), rounds=few, threads=2)
-         for gb in (1.0, options.largest)], options.turns, "lazydp")
+        [
+            dict(model="mlperf", scale=scale("mlperf", gb), rounds=few, threads=2)
+            for gb in (1.0, options.largest)
+        ],
+        options.turns,
+        "lazydp",
+    )
     table.row(f"LazyDP step, `mlperf`, {options.largest:g} GB / 1 GB", "≤", 1.1, large / small)
     for model in ("mlperf", "rmc1"):
         one, two = alternate(
-            [dict(model=model, scale=scale(model, options.gigabytes), rounds=few, threads=n)
-             for n in (1, 2)], options.turns, "lazydp")
+            [
+                dict(model=model, scale=scale(model, options.gigabytes), rounds=few, threads=n)
+                for n in (1, 2)
+            ],
+            options.turns,
+            "lazydp",
+        )
         table.row(f"LazyDP, `{model}`, 1 thread / 2 threads", "≥", 1.7, one / two)
 
 
@@ -72,7 +99,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--turns", type=int, default=3, help="of processes that alternate")
     parser.add_argument("--gigabytes", type=float, default=4.0, help="of tables")
-    parser.add_argument("--largest", type=float, default=8.0, help="gigabytes of the largest tables")
+    parser.add_argument("--largest", type=float, default=8.0, help="gigabytes of the largest")
     options = parser.parse_args()
     table = Table()
     ratios(table, options)
