@@ -13,7 +13,7 @@ namespace lazydp::bench {
 struct Timed {
   std::string name;
   int threads = 1;
-  double items = 0.0;  // of work a run: normals, rows, ids, floating-point operations
+  double items = 0.0;     // of work a run: normals, rows, ids, floating-point operations
   std::string unit = {};  // of one item: "normal", "row", …
   std::function<void()> run = {};
 };
