@@ -70,7 +70,7 @@ class Faults : public testing::TestWithParam<Storage> {};
 INSTANTIATE_TEST_SUITE_P(Tables, Faults,
                          testing::Values(Storage{"memory", {}},
                                          Storage{"files", {"--table-storage", "file:tables"}}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 // Kills runs until there were so many kills. However often a run was killed, it ends in the model
 // of one that never was, and its ledger has every step once.
@@ -115,7 +115,7 @@ class SlowFaults : public Faults {};
 INSTANTIATE_TEST_SUITE_P(Tables, SlowFaults,
                          testing::Values(Storage{"memory", {}},
                                          Storage{"files", {"--table-storage", "file:tables"}}),
-                         [](const auto& info) { return std::string(info.param.name); });
+                         [](const auto& tested) { return std::string(tested.param.name); });
 
 TEST_P(SlowFaults, KilledAtAHundredRandomMomentsARunEndsInTheSameModel) {
   kill_at_random_moments(GetParam().flags, 100, 2);
