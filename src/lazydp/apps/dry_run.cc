@@ -40,6 +40,7 @@ double estimated_step_seconds(RunOptions options) {
                   .file = nullptr,
                   .timing_examples = options.task.examples()};
   options.performance.read_ahead = false;
+  options.table_folder.reset();
   const auto data = make_timing_dataset({.examples = options.task.examples(),
                                          .dense_features = shape.dense_features(),
                                          .table_rows = shape.table_rows,

@@ -141,6 +141,9 @@ constexpr std::array kFlags = {
          "the run's folder: config, metrics, secret checkpoints and, at the end, model/", false},
     Flag{"--checkpoint-every", &G::checkpoint_every, kTrain, "N|TIME", kFiles,
          "save the state every so many steps (500) or so often (10m); never"},
+    Flag{"--table-storage", &G::table_storage, kTrain, "memory|file:DIR", kFiles,
+         "where tables live: file:DIR keeps the rows that were ever read in files there, secret as "
+         "checkpoints are, for tables larger than memory; memory"},
     Flag{"--key-file", &G::key_file, train_flags | kFolder, "FILE", kFiles,
          "encrypt checkpoints with the passphrase or key in this file", false},
     Flag{"--no-release", &G::no_release, train_flags, "", kFiles,

@@ -21,7 +21,8 @@ struct Given {
   Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
   Text epsilon, delta, accountant, seed;
   Text settle, stages, threads, eval_every, rounds;
-  Text out, checkpoint_every, key_file, no_release, private_metrics, dry_run, branch, previous;
+  Text out, checkpoint_every, table_storage, key_file, no_release, private_metrics, dry_run, branch,
+      previous;
   Text data, validation, test, split_by, privacy_unit;
   Text schema, guess, salt, min_count, max_bad_lines, verify, show;
   Text json, svg, quiet, config;

@@ -1,5 +1,6 @@
 #include "lazydp/apps/kept.h"
 
+#include <filesystem>
 #include <string>
 
 #include "lazydp/base/error.h"
@@ -16,6 +17,10 @@ void Kept::open_checkpoint(std::size_t back) {
                        " has released a model, and its checkpoint is gone: to train again would "
                        "spend the budget twice; start a run in another folder and count both");
   }
+}
+
+std::string Kept::run() const {
+  return std::filesystem::absolute(directory.path()).lexically_normal().string();
 }
 
 void require_same_settings(const Json& checkpoint, const Json& now) {

@@ -21,6 +21,9 @@ struct Kept {
   // PrivacyError if one must have been there.
   void open_checkpoint(std::size_t back = 0);
 
+  // By what the run's tables know whose they are.
+  std::string run() const;
+
   RunDirectory directory;
   Keeping keeping;
   CheckpointFolder folder;

@@ -1,5 +1,6 @@
 // The program: chooses a verb, and turns errors into one line and an exit code.
 
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "lazydp/apps/bus_error.h"
 #include "lazydp/apps/colour.h"
 #include "lazydp/apps/command_line.h"
 #include "lazydp/apps/completion.h"
@@ -121,9 +123,18 @@ int run(std::vector<std::string> words) {
 }  // namespace
 }  // namespace lazydp::apps
 
+// The key, rows that wait for noise and the data are in our memory: no dump of it is left behind.
+static void leave_no_core_dump() {
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these look at themselves
+  prctl(PR_SET_DUMPABLE, 0);
+#endif
+}
+
 int main(int count, char** words) {
   namespace apps = lazydp::apps;
+  leave_no_core_dump();
   apps::wait_politely(words);
+  apps::explain_bus_errors(apps::io);
   std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is then an error of writing, not an end
   try {
     return apps::run({words + 1, words + count});

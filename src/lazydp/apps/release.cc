@@ -25,7 +25,7 @@ void release(const Given& given) {
 
   Progress progress = output.progress();
   const AbsentData data(options.task.examples());
-  Running run(options, data, kept.from->head().seed, Running::Weights::zero);
+  Running run(options, data, kept.from->head().seed, Running::Weights::zero, kept.run());
   kept.folder.restore(*kept.from, run.trainer);
   const ReleasedModel model = release_run(options, run.trainer, kept, std::nullopt, progress);
   if (std::ostream* out = output.report()) print_release(*out, model, kept.directory.model());

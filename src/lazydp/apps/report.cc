@@ -139,6 +139,11 @@ void print_file(std::ostream& out, const RunOptions& options) {
           shortest(plan.mechanism.noise_multiplier));
 }
 
+std::string in_files(const RunResult& result) {
+  if (result.file_bytes == 0) return "";
+  return " (" + human_bytes(static_cast<double>(result.file_bytes)) + " in files)";
+}
+
 }  // namespace
 
 void print_report(std::ostream& out, const Finished& run) {
@@ -169,8 +174,8 @@ void print_report(std::ostream& out, const Finished& run) {
   row(out, "rows a step",
       with_commas(times.rows_read()) + " read, " + with_commas(times.rows_written()) + " written");
   row(out, "memory",
-      "tables " + human_bytes(static_cast<double>(result.table_bytes)) + ", history " +
-          human_bytes(static_cast<double>(result.history_bytes)) + ", at most " +
+      "tables " + human_bytes(static_cast<double>(result.table_bytes)) + in_files(result) +
+          ", history " + human_bytes(static_cast<double>(result.history_bytes)) + ", at most " +
           human_bytes(static_cast<double>(result.peak_rss_bytes)) + " in all");
   row(out, "settling at the end", human_duration(result.settle_seconds));
   if (result.microbatches.examples > 0) {

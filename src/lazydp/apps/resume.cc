@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "lazydp/apps/absent_data.h"
+#include "lazydp/apps/disk_needs.h"
 #include "lazydp/apps/kept.h"
 #include "lazydp/apps/output.h"
 #include "lazydp/apps/run.h"
@@ -64,9 +65,9 @@ void settle_for(const RunOptions& before, const RunOptions& after, Kept& kept, P
   require_same_settings(head.settings, settings_of(before));
   progress.say("settling every row before the settings change ...");
   const AbsentData data(before.task.examples());
-  Running old(before, data, head.seed, Running::Weights::zero);
+  Running old(before, data, head.seed, Running::Weights::zero, kept.run());
   kept.folder.restore(*kept.from, old.trainer);
-  old.trainer.settle_all();
+  if (!before.table_folder) old.trainer.settle_all();
   kept.folder.change_settings(settings_of(after));
   kept.folder.replace_by_settled(old.trainer);
 }
@@ -101,6 +102,7 @@ void resume(const Given& given) {
   RunOptions options = choose_run(wanted);
   const Keeping keeping = choose_keeping(wanted);
   require_memory_for(options);
+  require_disk_for(options, keeping, given.operands.front());
   const Output output(given);
 
   Kept kept(std::move(directory), keeping, options, choose_lock(given));

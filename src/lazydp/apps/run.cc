@@ -69,7 +69,11 @@ int take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Pr
       progress.say(in_words(t, metrics));
       if (log) log->evaluation(t, metrics);
     }
-    if (kept != nullptr && checkpoints.due(t) && t < last) kept->folder.save(trainer);
+    if (kept != nullptr && checkpoints.due(t) && t < last) {
+      const Stopwatch saving;
+      kept->folder.save(trainer);
+      result.save_seconds = saving.seconds();
+    }
   }
   result.loss = loss.mean();
   return trainer.now() < last ? interrupts.signal() : 0;
@@ -98,7 +102,10 @@ auto show_settled(const ModelShape& shape, Progress& progress) {
 // What stays in the folder at the end: a model, or the state to make one from.
 void leave(const RunOptions& options, Trainer& trainer, Kept& kept, Progress& progress,
            RunResult& result) {
-  if (!kept.keeping.release) return kept.folder.save(trainer);
+  // Tables in files are settled on their way out, which may fail for want of room: then nothing has
+  // been lost.
+  if (!kept.keeping.release || options.table_folder) kept.folder.save(trainer);
+  if (!kept.keeping.release) return;
   const bool shown = kept.keeping.metrics_on_card && result.held_out.examples > 0;
   release_run(options, trainer, kept, shown ? std::optional(result.held_out) : std::nullopt,
               progress);
@@ -109,8 +116,14 @@ void leave(const RunOptions& options, Trainer& trainer, Kept& kept, Progress& pr
 
 MemoryNeeds needs_of(const RunOptions& options) {
   const Recipe& recipe = options.plan.recipe;
-  return memory_needs(options.model.shape, {&recipe, 1}, options.plan.weight_decay,
-                      options.performance, options.batch, options.plan.steps, options.task.bytes());
+  MemoryNeeds needs =
+      memory_needs(options.model.shape, {&recipe, 1}, options.plan.weight_decay,
+                   options.performance, options.batch, options.plan.steps, options.task.bytes());
+  if (options.table_folder) {
+    needs.tables = 0.0;  // what is in files may leave memory again
+    needs.history += static_cast<double>(options.model.shape.history_bytes());  // and places
+  }
+  return needs;
 }
 
 void require_affordable(const Plan& plan, Step now, Step last) {
@@ -153,7 +166,8 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
                std::string(options.plan.recipe.name) + " ...");
   const Seed seed = goes_on ? kept->from->head().seed : make_seed(options.seed);
   Running run(options, *task.train, seed,
-              goes_on ? Running::Weights::zero : Running::Weights::initial);
+              goes_on ? Running::Weights::zero : Running::Weights::initial,
+              kept != nullptr ? std::optional(kept->run()) : std::nullopt);
   Trainer& trainer = run.trainer;
   if (goes_on) kept->folder.restore(*kept->from, trainer);
   if (kept != nullptr) {
@@ -167,13 +181,14 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
   const Stopwatch training;
   const int signal = take_steps(options, task, trainer, progress, kept, result);
   result.seconds = training.seconds();
+  if (trainer.files() != nullptr) result.file_bytes = trainer.files()->bytes();
   if (signal != 0) stop(trainer, kept, signal, progress);
   result.steps = trainer.now();
   result.budget_spent = trainer.last_step() < options.plan.steps;
 
   const Stopwatch settling;
   const bool releases = kept == nullptr || kept->keeping.release;
-  if (releases) trainer.settle_all(show_settled(shape, progress));
+  if (releases && !options.table_folder) trainer.settle_all(show_settled(shape, progress));
   result.settle_seconds = settling.seconds();
 
   result.held_out = {.auc = kNone, .logloss = kNone};

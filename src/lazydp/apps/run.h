@@ -21,6 +21,7 @@ struct RunResult {
   StepTimes times;
   double seconds = 0.0;         // the steps, from the first to the last
   double settle_seconds = 0.0;  // all rows catching up at the end
+  double save_seconds = 0.0;    // the last checkpoint on the way
   double loss = 0.0;            // mean over the last tenth of the steps
   Metrics held_out;             // NaN where nothing was held out
   double bayes_auc = 0.0;
@@ -28,6 +29,7 @@ struct RunResult {
   Claim claim;
   Microbatches microbatches;
   std::uint64_t table_bytes = 0;
+  std::uint64_t file_bytes = 0;  // that tables in files took of the disk; 0: they were in memory
   std::uint64_t history_bytes = 0;
   std::uint64_t peak_rss_bytes = 0;
   int threads = 0;

@@ -1,15 +1,11 @@
 #include "lazydp/apps/run_directory.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <utility>
 #include <vector>
 
 #include "lazydp/apps/config_file.h"
@@ -36,9 +32,16 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
+// But for what somebody leaves who was ended before a run was there.
 bool empty_folder(const std::string& path) {
   std::error_code error;
-  return fs::is_directory(path, error) && fs::is_empty(path, error) && !error;
+  if (!fs::is_directory(path, error)) return false;
+  return std::ranges::all_of(fs::directory_iterator(path, error),
+                             [](const auto& entry) {
+                               const std::string name = entry.path().filename().string();
+                               return name == "lock" || name.starts_with("config.toml.");
+                             }) &&
+         !error;
 }
 
 std::vector<Flag> flags_of_runs() {
@@ -80,25 +83,6 @@ std::optional<Lock> choose_lock(const Given& given) {
                     " bytes; it must hold a passphrase or a key of at least 8");
   }
   return Lock(std::move(secret));
-}
-
-RunDirectory::RunDirectory(const std::string& path) : path_(path) {
-  const std::string name = path + "/lock";
-  lock_ = open(name.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, kOwnerFile);
-  if (lock_ < 0) throw IoError("cannot write in " + path + ": " + reason());
-  if (flock(lock_, LOCK_EX | LOCK_NB) == 0) return;
-  const bool taken = errno == EWOULDBLOCK;
-  const std::string why = reason();
-  close(std::exchange(lock_, -1));
-  if (taken) throw UserError(path + " is in use by another lazydp");
-  throw IoError("cannot lock " + path + ": " + why);
-}
-
-RunDirectory::RunDirectory(RunDirectory&& other) noexcept
-    : path_(std::move(other.path_)), lock_(std::exchange(other.lock_, -1)) {}
-
-RunDirectory::~RunDirectory() {
-  if (lock_ >= 0) close(lock_);
 }
 
 RunDirectory RunDirectory::for_run(const std::string& path, const Given& given) {

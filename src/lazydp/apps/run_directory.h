@@ -6,6 +6,7 @@
 
 #include "lazydp/apps/flags.h"
 #include "lazydp/apps/run_options.h"
+#include "lazydp/base/folder_lock.h"
 #include "lazydp/train/json.h"
 #include "lazydp/train/sealed_file.h"
 
@@ -26,10 +27,6 @@ class RunDirectory {
   // Of a run that was begun.
   static RunDirectory existing(const std::string& path);
 
-  ~RunDirectory();
-  RunDirectory(RunDirectory&& other) noexcept;
-  RunDirectory& operator=(RunDirectory&&) = delete;
-
   const std::string& path() const { return path_; }
   std::string metrics() const { return path_ + "/metrics.jsonl"; }
   std::string checkpoints() const { return path_ + "/checkpoint"; }
@@ -41,10 +38,10 @@ class RunDirectory {
   void write_config(const Given& given) const;
 
  private:
-  explicit RunDirectory(const std::string& path);
+  explicit RunDirectory(const std::string& path) : path_(path), lock_(path) {}
 
   std::string path_;
-  int lock_ = -1;
+  FolderLock lock_;
 };
 
 // The flags as TOML, without those that say only where output goes or how fast to be.

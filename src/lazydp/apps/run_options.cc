@@ -116,6 +116,25 @@ Step choose_eval_every(const Given& given, const TaskChoice& task) {
   return static_cast<Step>(whole_number("eval-every", *given.eval_every, 1, kLastStep));
 }
 
+std::optional<std::string> choose_table_folder(const Given& given, const Recipe& recipe) {
+  if (!given.table_storage || *given.table_storage == "memory") return std::nullopt;
+  constexpr std::string_view kFile = "file:";
+  std::string folder = *given.table_storage;
+  if (!folder.starts_with(kFile) || folder.size() == kFile.size()) {
+    refuse("table-storage", folder, "memory, or file:DIR with a folder for them");
+  }
+  if (given.key_file) {
+    throw UserError("key-file is '" + *given.key_file +
+                    "', but tables in files are not encrypted; put table-storage on an encrypted "
+                    "disk, with the run's folder, and leave key-file out");
+  }
+  if (recipe.noise == NoisePolicy::every_row) {
+    throw UserError("table-storage is '" + folder + "', but " + std::string(recipe.name) +
+                    " writes every row at every step and needs its tables in memory");
+  }
+  return folder.substr(kFile.size());
+}
+
 void require_dense_features(const RunOptions& run) {
   if (!run.task.file) return;
   const std::size_t given = run.model.shape.dense_features();
@@ -173,6 +192,7 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
   }
   run.seed = choose_seed(given);
   run.eval_every = choose_eval_every(given, run.task);
+  run.table_folder = choose_table_folder(given, recipe);
   return run;
 }
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "lazydp/apps/flags.h"
 #include "lazydp/apps/model_options.h"
@@ -22,9 +23,10 @@ struct RunOptions {
   Sampling sampling = Sampling::poisson;
   std::uint64_t batch = 0;  // the expected batch, rounded
   double delta = 0.0;
-  std::optional<std::uint64_t> seed;  // none: from the operating system
-  bool calibrated = false;            // the noise multiplier was chosen to meet the budget
-  Step eval_every = 0;                // 0: only at the end
+  std::optional<std::uint64_t> seed;        // none: from the operating system
+  bool calibrated = false;                  // the noise multiplier was chosen to meet the budget
+  Step eval_every = 0;                      // 0: only at the end
+  std::optional<std::string> table_folder;  // where tables are in files; none: in memory
 };
 
 // Throws UserError, or PrivacyError, for anything that cannot be trained.

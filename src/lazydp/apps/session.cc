@@ -16,19 +16,32 @@ std::vector<Table> make_tables(const ModelShape& shape) {
   return tables;
 }
 
-Session make_session(const ModelShape& shape, const Seed& seed, Running::Weights weights) {
-  return weights == Running::Weights::initial ? Session(shape, seed) : Session(shape);
+Session make_session(const RunOptions& options, const std::optional<std::string>& run) {
+  const ModelShape& shape = options.model.shape;
+  return options.table_folder ? Session(shape, TableFolder{*options.table_folder, run})
+                              : Session(shape);
 }
 
 }  // namespace
 
-Session::Session(const ModelShape& shape) : tables(make_tables(shape)), model(shape) {}
+Session::Session(const ModelShape& shape)
+    : in_memory(make_tables(shape)), tables(in_memory), model(shape) {}
+
+Session::Session(const ModelShape& shape, const TableFolder& folder)
+    : files(std::make_unique<TableFiles>(folder.path, folder.run, shape.table_rows, shape.dim)),
+      tables(files->tables()),
+      model(shape) {}
 
 Session::Session(const ModelShape& shape, const Seed& seed) : Session(shape) {
-  for (Table& table : tables) initialise(table, seed);
+  initialise(seed);
+}
+
+void Session::initialise(const Seed& seed) {
+  if (files) files->start(files->first_weights(seed));
+  for (Table& table : in_memory) lazydp::initialise(table, seed);
   RandomStream random(seed, Purpose::initialisation, kDenseStream, 0);
   initialise_dense(
-      shape, [&random] { return random.uniform(); }, model.parameters());
+      model.shape(), [&random] { return random.uniform(); }, model.parameters());
 }
 
 std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::uint64_t examples,
@@ -52,10 +65,13 @@ std::unique_ptr<Sampler> make_sampler(const RunOptions& options, const Seed& see
 
 }  // namespace
 
-Running::Running(const RunOptions& options, const Dataset& data, const Seed& seed, Weights weights)
-    : session(make_session(options.model.shape, seed, weights)),
+Running::Running(const RunOptions& options, const Dataset& data, const Seed& seed, Weights weights,
+                 const std::optional<std::string>& run)
+    : session(make_session(options, run)),
       sampler(make_sampler(options, seed)),
       trainer(options.plan, options.performance, seed, session.model, options.model.shape.mode,
-              session.tables, data, *sampler) {}
+              session.tables, data, *sampler, session.files.get()) {
+  if (weights == Weights::initial) session.initialise(seed);
+}
 
 }  // namespace lazydp::apps

@@ -3,23 +3,38 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "lazydp/apps/run_options.h"
 #include "lazydp/apps/task.h"
 #include "lazydp/data/sampler.h"
 #include "lazydp/embedding/table.h"
+#include "lazydp/embedding/table_files.h"
 #include "lazydp/model/dlrm.h"
 #include "lazydp/random/seed.h"
 #include "lazydp/train/trainer.h"
 
 namespace lazydp::apps {
 
+// Where tables that are in files have their folder, and whose they are.
+struct TableFolder {
+  std::string path;
+  std::optional<std::string> run;  // the folder of the run that finds them again; none: nobody does
+};
+
 struct Session {
   explicit Session(const ModelShape& shape);                 // all zeros, for who fills it
   Session(const ModelShape& shape, const Seed& initialise);  // as training starts
+  Session(const ModelShape& shape, const TableFolder& folder);
 
-  std::vector<Table> tables;
+  void initialise(const Seed& seed);  // as training starts
+
+  std::unique_ptr<TableFiles> files;  // null: the tables are in memory
+  std::vector<Table> in_memory;
+  std::span<Table> tables;
   Dlrm model;
 };
 
@@ -30,7 +45,9 @@ std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::
 struct Running {
   enum class Weights : std::uint8_t { initial, zero };
 
-  Running(const RunOptions& options, const Dataset& data, const Seed& seed, Weights weights);
+  // `run` is its folder, if it has one.
+  Running(const RunOptions& options, const Dataset& data, const Seed& seed, Weights weights,
+          const std::optional<std::string>& run = {});
 
   Session session;
   std::unique_ptr<Sampler> sampler;

@@ -1,5 +1,6 @@
 // lazydp train: one run, with progress and a report.
 
+#include "lazydp/apps/disk_needs.h"
 #include "lazydp/apps/dry_run.h"
 #include "lazydp/apps/kept.h"
 #include "lazydp/apps/output.h"
@@ -15,6 +16,7 @@ void train(const Given& given) {
   const RunOptions options = choose_run(given);
   const Keeping keeping = choose_keeping(given);
   require_memory_for(options);
+  require_disk_for(options, keeping, given.out.value_or(""));
   const Output output(given);
   if (given.dry_run && truth("dry-run", *given.dry_run)) return dry_run(options, output);
   if (!given.out) return run_and_report(options, output, nullptr);

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/flush_folder.h"
 
 namespace lazydp {
 namespace {
@@ -111,7 +112,7 @@ void AtomicFile::commit() {
   if (close(std::exchange(file_, -1)) != 0) fail();
   if (rename(temporary_.c_str(), path_.c_str()) != 0) fail();
   temporary_.clear();
-  flush_folder();
+  flush_folder(folder_of(path_));
 }
 
 // A name can be given only where there is none, so the file passes through a temporary one.
@@ -127,14 +128,6 @@ void AtomicFile::take_a_name() {
     if (errno != EEXIST) fail();
   }
   fail();
-}
-
-void AtomicFile::flush_folder() const {
-  const int folder = open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0) fail();
-  const bool flushed = fsync(folder) == 0 || errno == EINVAL;  // not every file system can
-  close(folder);
-  if (!flushed) fail();
 }
 
 }  // namespace lazydp

@@ -48,7 +48,6 @@ class AtomicFile {
   void open_unnamed();
   void open_named();
   void take_a_name();
-  void flush_folder() const;
 
   std::string path_;
   std::string temporary_;  // empty: has no name

@@ -54,6 +54,7 @@ MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
   size_ = file.size();
   if (size_ == 0) return;
   data_ = file.map(size_);
+  region_ = MappedRegion(data_, size_, path);
   madvise(const_cast<std::byte*>(data_), size_,
           access == Access::random ? MADV_RANDOM : MADV_SEQUENTIAL);
 }

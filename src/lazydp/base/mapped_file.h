@@ -6,9 +6,12 @@
 #include <span>
 #include <string>
 
+#include "lazydp/base/mapped_region.h"
+
 namespace lazydp {
 
-// The file must not be cut short while it is mapped: the system would end the program.
+// Should the file be cut short while it is mapped, whoever reads what is gone gets SIGBUS: see
+// mapped_region.h.
 class MappedFile {
  public:
   enum class Access : std::uint8_t { sequential, random };  // how it will be read: a hint
@@ -28,6 +31,7 @@ class MappedFile {
   std::string path_;
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  MappedRegion region_;
 };
 
 }  // namespace lazydp

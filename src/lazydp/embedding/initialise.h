@@ -1,10 +1,25 @@
 #pragma once
 // The first weights of a table: uniform in ±sqrt(1 / rows), a pure function of (seed, table, row).
 
+#include <span>
+
 #include "lazydp/embedding/table.h"
+#include "lazydp/kernels/aes.h"
 #include "lazydp/random/seed.h"
 
 namespace lazydp {
+
+// The first weights of any row, whether or not there is memory for the table.
+class FirstWeights {
+ public:
+  FirstWeights(TableId table, RowId rows, const Seed& seed);
+  void fill(RowId row, std::span<float> values) const;
+
+ private:
+  TableId table_;
+  float half_width_;
+  AesKey key_;
+};
 
 void initialise(Table& table, const Seed& seed);
 

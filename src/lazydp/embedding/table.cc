@@ -26,4 +26,18 @@ Table Table::borrow(TableId id, std::span<float> weights, std::size_t dim) {
   return {id, weights.data(), static_cast<RowId>(weights.size() / dim), dim};
 }
 
+Table Table::scattered(TableId id, RowId rows, std::size_t dim, float* weights,
+                       const std::uint32_t* places) {
+  Table table(id, weights, rows, dim);
+  table.places_ = places;
+  return table;
+}
+
+Table Table::window(const Table& of, RowId first, std::span<float> weights) {
+  check(weights.size() % of.dim_ == 0, "a window is whole rows");
+  Table table(of.id_, weights.data(), of.rows_, of.dim_);
+  table.first_ = first;
+  return table;
+}
+
 }  // namespace lazydp

@@ -2,6 +2,7 @@
 // The weights of one embedding table.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 
 #include "lazydp/base/huge_memory.h"
@@ -9,7 +10,7 @@
 
 namespace lazydp {
 
-// rows x dim floats. Knows nothing of gradients, noise or privacy.
+// rows x dim floats, owned or somebody else's. Knows nothing of gradients, noise or privacy.
 class Table {
  public:
   // Zeros, in huge pages where the system has them.
@@ -18,15 +19,29 @@ class Table {
   // The weights stay the caller's and must outlive the table.
   static Table borrow(TableId id, std::span<float> weights, std::size_t dim);
 
+  // Row r lies at places[r] - 1 of `weights`, once it lies anywhere: see RowFile.
+  static Table scattered(TableId id, RowId rows, std::size_t dim, float* weights,
+                         const std::uint32_t* places);
+
+  // Some rows of another table, from `first` on, as `weights` holds them. They go by their numbers.
+  static Table window(const Table& of, RowId first, std::span<float> weights);
+
   TableId id() const { return id_; }
   RowId rows() const { return rows_; }
   std::size_t dim() const { return dim_; }
   std::size_t bytes() const { return static_cast<std::size_t>(rows_) * dim_ * sizeof(float); }
 
-  std::span<float> row(RowId r) { return {weights_ + static_cast<std::size_t>(r) * dim_, dim_}; }
-  std::span<const float> row(RowId r) const {
-    return {weights_ + static_cast<std::size_t>(r) * dim_, dim_};
+  std::span<float> row(RowId r) { return {weights_ + place(r) * dim_, dim_}; }
+  std::span<const float> row(RowId r) const { return {weights_ + place(r) * dim_, dim_}; }
+
+  // For kernels that take many rows by their places: row r is the floats from place(r) * dim() on.
+  bool in_order() const { return places_ == nullptr; }  // place(r) is r
+  std::size_t place(RowId r) const {
+    if (places_ == nullptr) return static_cast<std::size_t>(r - first_);
+    return std::size_t{places_[static_cast<std::size_t>(r)]} - 1;
   }
+  float* weights() { return weights_; }
+  const float* weights() const { return weights_; }
 
  private:
   Table(TableId id, float* weights, RowId rows, std::size_t dim)
@@ -37,6 +52,8 @@ class Table {
   std::size_t dim_;
   HugeMemory owned_;
   float* weights_;
+  const std::uint32_t* places_ = nullptr;
+  RowId first_ = 0;
 };
 
 }  // namespace lazydp

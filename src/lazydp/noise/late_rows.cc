@@ -26,4 +26,12 @@ void claim_late_range(History& history, Step t, RowId first, RowId last,
   for (RowId row = first; row < last; ++row) claim(history, t, row, late);
 }
 
+void find_late_range(const History& history, Step t, RowId first, RowId last,
+                     std::vector<LateRow>& late) {
+  for (RowId row = first; row < last; ++row) {
+    const Step after = history.settled_through(row);
+    if (after < t) late.push_back({row, after});
+  }
+}
+
 }  // namespace lazydp

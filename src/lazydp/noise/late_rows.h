@@ -26,4 +26,8 @@ void claim_late_rows(History& history, Step t, std::span<const RowId> ids, Share
 void claim_late_range(History& history, Step t, RowId first, RowId last,
                       std::vector<LateRow>& late);
 
+// Appends those of the rows first … last - 1 that are not settled through t, and marks nothing.
+void find_late_range(const History& history, Step t, RowId first, RowId last,
+                     std::vector<LateRow>& late);
+
 }  // namespace lazydp

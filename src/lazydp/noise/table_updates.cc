@@ -157,6 +157,14 @@ void TableUpdates::settle_all(Step t, const std::function<void(std::uint64_t)>& 
   }
 }
 
+void TableUpdates::settle_copy(Step t, std::size_t table, RowId first, RowId last, Table& window) {
+  CatchUp* part = updates_[table].on_read.get();
+  if (part == nullptr) return;
+  std::vector<LateRow> late;
+  find_late_range(part->history(), t, first, last, late);
+  writer_->settle(window, *part, clock_.through(t), late);
+}
+
 bool TableUpdates::all_settled(Step t) const {
   return std::ranges::all_of(updates_, [t](const Update& update) {
     return update.on_read == nullptr ||

@@ -45,6 +45,10 @@ class TableUpdates {
   // On return every row is settled through t. `progress`, if any, hears how many rows were done.
   void settle_all(Step t, const std::function<void(std::uint64_t rows)>& progress = {});
 
+  // `window` holds rows first … last - 1 of table k as they are. On return it holds what settling
+  // them through t would make of them; they themselves still wait.
+  void settle_copy(Step t, std::size_t table, RowId first, RowId last, Table& window);
+
   bool all_settled(Step t) const;
   const RowTraffic& traffic() const { return traffic_; }  // so far
   std::size_t bytes() const;                              // of memory beside the tables

@@ -1,6 +1,5 @@
 #include "lazydp/train/checkpoint_folder.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,24 +14,20 @@
 #include <utility>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/flush_folder.h"
+#include "lazydp/train/settled_rows.h"
+#include "lazydp/train/weights_out.h"
 
 namespace lazydp {
 namespace {
 
 namespace fs = std::filesystem;
 
-void sync_folder(const std::string& path) {
-  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  const bool synced = folder >= 0 && fsync(folder) == 0;
-  const int why = errno;
-  if (folder >= 0) close(folder);
-  if (!synced) throw IoError("cannot flush " + path + ": " + std::strerror(why));
-}
-
 constexpr std::size_t kKept = 2;
 constexpr std::string_view kPrefix = "step-";
 constexpr std::string_view kUnsettled = ".unsettled";
 constexpr std::string_view kSettled = ".settled";
+constexpr std::string_view kRows = "-rows";
 
 }  // namespace
 
@@ -43,6 +38,19 @@ CheckpointFolder::CheckpointFolder(std::string path, Json settings, std::optiona
     throw IoError("cannot make " + path_ + ": " + std::strerror(errno));
   }
   remove_overtaken();  // a crash may have come between the settled state and the removal
+  remove_unfinished();
+}
+
+// A file that is whole gets its name by way of another, which a crash may leave.
+void CheckpointFolder::remove_unfinished() const {
+  std::error_code error;
+  for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
+    const std::string name = i->path().filename().string();
+    const std::size_t kind = name.find('.');
+    if (name.starts_with(kPrefix) && name.find('.', kind + 1) != std::string::npos) {
+      remove(i->path().string());
+    }
+  }
 }
 
 std::vector<CheckpointFolder::File> CheckpointFolder::files() const {
@@ -75,10 +83,28 @@ std::string CheckpointFolder::path_of(Step step, bool settled) const {
 }
 
 void CheckpointFolder::remove(const File& file) const {
-  if (unlink(file.path.c_str()) != 0 && errno != ENOENT) {
-    throw IoError("cannot remove " + file.path + ": " + std::strerror(errno));
+  remove(file.path);
+}
+
+void CheckpointFolder::remove(const std::string& file) const {
+  if (unlink(file.c_str()) != 0 && errno != ENOENT) {
+    throw IoError("cannot remove " + file + ": " + std::strerror(errno));
   }
-  sync_folder(path_);
+  flush_folder(path_);
+}
+
+void CheckpointFolder::remove_newer_than(Step step) const {
+  for (const File& file : files()) {
+    if (file.step > step) remove(file);
+  }
+}
+
+// Whoever goes back gives up the newer ones only for one that is whole.
+void CheckpointFolder::give_up_newer_than(const CheckpointReader& checkpoint) const {
+  const std::vector<File> found = files();
+  if (found.empty() || found[0].step <= checkpoint.head().step) return;
+  verify_sealed(checkpoint.path(), lock());
+  remove_newer_than(checkpoint.head().step);
 }
 
 void CheckpointFolder::remove_overtaken() const {
@@ -94,33 +120,82 @@ std::unique_ptr<CheckpointReader> CheckpointFolder::open(std::size_t back) const
   if (found.size() <= back) {
     throw UserError(path_ + (back == 0 ? " holds no checkpoint" : " holds no earlier checkpoint"));
   }
-  return std::make_unique<CheckpointReader>(found[back].path, lock_ ? &*lock_ : nullptr);
+  return std::make_unique<CheckpointReader>(found[back].path, lock());
 }
 
 void CheckpointFolder::restore(CheckpointReader& checkpoint, Trainer& trainer) {
+  const CheckpointHead& head = checkpoint.head();
+  TableFiles* files = trainer.files();
+  if (head.tables && files == nullptr) {
+    throw UserError(
+        "the run's tables are in files; give the --table-storage that it was begun with");
+  }
+  if (!head.tables && files != nullptr) {
+    throw UserError("the run's tables are in its checkpoints; go on without --table-storage");
+  }
+  if (files != nullptr) {
+    settled_ = head.tables->settled;
+    const auto first =
+        settled_.exist() ? rows_of_file(settled_rows(), settled_) : files->first_weights(head.seed);
+    give_up_newer_than(checkpoint);
+    if (head.settled) {
+      files->start(first);
+    } else {
+      files->go_back(head.tables->places, first);
+    }
+  }
   checkpoint.restore(trainer);
   adopt(trainer);
 }
 
 void CheckpointFolder::save(Trainer& trainer) {
   adopt(trainer);
-  write_checkpoint(path_of(trainer.now(), false), trainer, settings_, lock_ ? &*lock_ : nullptr,
-                   false, trainer.seed());
+  TableFiles* tables = trainer.files();
+  const auto stored =
+      tables != nullptr ? std::optional(StoredTables{tables->keep(), settled_}) : std::nullopt;
+  write_checkpoint(path_of(trainer.now(), false), trainer, settings_, lock(), false, trainer.seed(),
+                   stored);
   const std::vector<File> found = files();
   for (std::size_t i = kKept; i < found.size(); ++i) remove(found[i]);
+  if (tables == nullptr) return;
+  remove_other_rows();  // of a release that a crash cut short
+  tables->end_epoch();
 }
 
-void CheckpointFolder::replace_by_settled(Trainer& trainer) {
+void CheckpointFolder::replace_by_settled(Trainer& trainer, const Metadata& metadata,
+                                          const Progress& progress) {
   adopt(trainer);
-  for (const File& file : files()) {
-    if (file.step > trainer.now()) remove(file);
-  }
+  remove_newer_than(trainer.now());
   const std::vector<File> found = files();
   const bool there = !found.empty() && found[0].settled && found[0].step == trainer.now();
   if (there && open()->head().settings == settings_) return;
-  write_checkpoint(path_of(trainer.now(), true), trainer, settings_, lock_ ? &*lock_ : nullptr,
-                   true, trainer.seed().successor());
+  const bool in_files = trainer.files() != nullptr;
+  if (in_files && !(there && settled_.exist())) write_settled_rows(trainer, metadata, progress);
+  write_checkpoint(path_of(trainer.now(), true), trainer, settings_, lock(), true,
+                   trainer.seed().successor(),
+                   in_files ? std::optional(StoredTables{{}, settled_}) : std::nullopt);
   remove_overtaken();
+  if (!in_files) return;
+  remove_other_rows();
+  trainer.files()->discard();  // the rows as they were before: of no checkpoint any more
+}
+
+void CheckpointFolder::write_settled_rows(Trainer& trainer, const Metadata& metadata,
+                                          const Progress& progress) {
+  constexpr mode_t kOwnerOnly = 0600;
+  const std::string path = path_of(trainer.now(), true) + std::string(kRows);
+  SettledRows rows{
+      .name = fs::path(path).filename().string(), .blake2b = {}, .step = trainer.now()};
+  rows.blake2b = write_safetensors(path, weights_out(trainer, progress), metadata, kOwnerOnly);
+  settled_ = rows;
+}
+
+void CheckpointFolder::remove_other_rows() const {
+  std::error_code error;
+  for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
+    const std::string name = i->path().filename().string();
+    if (name.ends_with(kRows) && name != settled_.name) remove(i->path().string());
+  }
 }
 
 }  // namespace lazydp

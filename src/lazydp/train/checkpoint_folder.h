@@ -1,12 +1,15 @@
 #pragma once
 // The checkpoints of one run, and the rule that only a settled state may branch.
 
+#include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "lazydp/train/checkpoint.h"
+#include "lazydp/train/safetensors.h"
 
 namespace lazydp {
 
@@ -32,6 +35,7 @@ class CheckpointFolder {
   // From here on the trainer's state is kept here.
   void adopt(Trainer& trainer) { trainer.folder_ = this; }
 
+  // Tables in files hold one state only: newer checkpoints than this one go first.
   void restore(CheckpointReader& checkpoint, Trainer& trainer);
 
   // Keeps the state, and the one before it.
@@ -39,8 +43,16 @@ class CheckpointFolder {
 
   // The trainer's rows have all been settled: from here on its state under a fresh seed is the only
   // one, and states of later steps, which somebody chose not to go on from, go first. Durable
-  // before it returns. Nothing happens if that very state is there already.
-  void replace_by_settled(Trainer& trainer);
+  // before it returns. Nothing happens if that very state is there already. Tables in files are
+  // settled here, into a file that settled_rows() names, with `metadata` in it; `progress` hears of
+  // rows.
+  using Progress = std::function<void(std::uint64_t rows)>;
+  void replace_by_settled(Trainer& trainer, const Metadata& metadata = {},
+                          const Progress& progress = {});
+
+  // The file that holds the weights of the settled state, if that has tables in files.
+  std::string settled_rows() const { return settled_.exist() ? path_ + "/" + settled_.name : ""; }
+  const std::string& settled_digest() const { return settled_.blake2b; }
 
   // What a later run goes on under; a changed one needs a settled state.
   void change_settings(Json settings) { settings_ = std::move(settings); }
@@ -54,11 +66,19 @@ class CheckpointFolder {
   std::vector<File> files() const;  // newest first
   std::string path_of(Step step, bool settled) const;
   void remove(const File& file) const;
+  void remove(const std::string& file) const;
+  void remove_newer_than(Step step) const;
+  void give_up_newer_than(const CheckpointReader& checkpoint) const;
+  void remove_other_rows() const;
+  void write_settled_rows(Trainer& trainer, const Metadata& metadata, const Progress& progress);
+  const Lock* lock() const { return lock_ ? &*lock_ : nullptr; }
   void remove_overtaken() const;
+  void remove_unfinished() const;
 
   std::string path_;
   Json settings_;
   std::optional<Lock> lock_;
+  SettledRows settled_;  // where tables in files have rows from that they did not need since
 };
 
 }  // namespace lazydp

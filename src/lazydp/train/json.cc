@@ -2,8 +2,6 @@
 
 #include <cmath>
 
-#include "lazydp/base/error.h"
-
 namespace lazydp {
 namespace {
 
@@ -38,30 +36,6 @@ Json json_of(const ModelShape& shape) {
           {"top", shape.top},
           {"pooling", shape.pooling},
           {"pooling_mode", shape.mode == Pooling::sum ? "sum" : "mean"}};
-}
-
-Json json_of(const Ledger& ledger) {
-  Json json = Json::array();
-  for (const SampledGaussian& event : ledger.events()) {
-    json.push_back({{"sampling_rate", event.sampling_rate},
-                    {"noise_multiplier", event.noise_multiplier},
-                    {"steps", event.steps}});
-  }
-  return json;
-}
-
-Ledger ledger_from(const Json& json) {
-  try {
-    Ledger ledger;
-    for (const Json& event : json) {
-      ledger.record({event.at("sampling_rate").get<double>(),
-                     event.at("noise_multiplier").get<double>(),
-                     event.at("steps").get<std::uint64_t>()});
-    }
-    return ledger;
-  } catch (const Json::exception& error) {
-    throw IoError(std::string("the ledger cannot be read: ") + error.what());
-  }
 }
 
 }  // namespace lazydp

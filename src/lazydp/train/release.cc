@@ -3,23 +3,20 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <string>
-#include <vector>
 
 #include "lazydp/base/atomic_file.h"
 #include "lazydp/base/error.h"
-#include "lazydp/base/read_text.h"
+#include "lazydp/base/flush_folder.h"
 #include "lazydp/train/checkpoint_folder.h"
 #include "lazydp/train/safetensors.h"
+#include "lazydp/train/weights_out.h"
 
 namespace lazydp {
 namespace {
-
-constexpr const char* kWeights = "/model.safetensors";
-constexpr const char* kCard = "/card.json";
-constexpr const char* kCardInWeights = "lazydp.card";
 
 Json json_of(const Claim& claim, const std::string& unit, const Json& data) {
   if (!claim.holds) return {{"statement", "no privacy claim"}, {"reason", claim.because}};
@@ -61,21 +58,8 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
   return card;
 }
 
-std::vector<TensorOut> tensors_of(Model& model, std::span<const Table> tables) {
-  std::vector<TensorOut> out;
-  const std::span<const float> dense = model.parameters();
-  for (const NamedTensor& tensor : model.layout()) {
-    std::size_t size = 1;
-    for (const std::size_t extent : tensor.shape) size *= extent;
-    out.push_back({tensor.name, tensor.shape, dense.subspan(tensor.first_parameter, size)});
-  }
-  for (std::size_t k = 0; k < tables.size(); ++k) {
-    const auto rows = static_cast<std::size_t>(tables[k].rows());
-    out.push_back({"tables." + std::to_string(k) + ".weight",
-                   {rows, tables[k].dim()},
-                   {tables[k].row(0).data(), rows * tables[k].dim()}});
-  }
-  return out;
+Metadata metadata_of(const Json& card) {
+  return {{"format", "pt"}, {kCardInWeights, card.dump()}};
 }
 
 Json with_digest(Json card, const std::string& digest) {
@@ -93,16 +77,40 @@ bool exists(const std::string& path) {
 ReleasedModel::ReleasedModel(Trainer& trainer, const ReleaseNotes& notes)
     : claim_(lazydp::claim(trainer, notes.delta)),
       card_(card_of(trainer, claim_, notes)),
-      model_(trainer.model()),
-      tables_(trainer.tables()) {
-  trainer.released_ = true;
+      trainer_(trainer) {}
+
+void ReleasedModel::stop_training() const {
+  trainer_.released_ = true;
 }
 
 ReleasedModel release(Trainer&& trainer, const ReleaseNotes& notes,
                       const std::function<void(std::uint64_t)>& progress) {
-  trainer.settle_all(progress);
-  if (CheckpointFolder* folder = trainer.folder()) folder->replace_by_settled(trainer);
-  return {trainer, notes};
+  if (trainer.files() == nullptr) trainer.settle_all(progress);
+  ReleasedModel model(trainer, notes);
+  if (CheckpointFolder* folder = trainer.folder()) {
+    folder->replace_by_settled(trainer, metadata_of(model.card_), progress);
+  }
+  model.stop_training();
+  return model;
+}
+
+// The settled state's own file, if that has tables in files and says the same: no second copy.
+bool ReleasedModel::take_settled_rows(const std::string& path, const Metadata& metadata) const {
+  const CheckpointFolder* folder = trainer_.folder();
+  if (folder == nullptr || folder->settled_rows().empty()) return false;
+  const std::string rows = folder->settled_rows();
+  if (SafetensorsFile(rows).metadata() != metadata) return false;
+  std::error_code ignored;
+  const std::string name = path + ".new";
+  std::filesystem::remove(name, ignored);
+  std::filesystem::create_hard_link(rows, name, ignored);
+  if (ignored) return false;  // not every file system has them
+  constexpr mode_t kReadable = 0644;
+  if (chmod(name.c_str(), kReadable) != 0 || rename(name.c_str(), path.c_str()) != 0) {
+    throw IoError("cannot write '" + path + "': " + std::strerror(errno));
+  }
+  flush_folder(std::filesystem::path(path).parent_path().string());
+  return true;
 }
 
 void ReleasedModel::write(const std::string& folder) const {
@@ -119,42 +127,15 @@ void ReleasedModel::write(const std::string& folder) const {
       throw PrivacyError(folder + " holds another model than this run's; remove it to write this");
     }
   }
-  const std::string digest = write_safetensors(folder + kWeights, tensors_of(model_, tables_),
-                                               {{"format", "pt"}, {kCardInWeights, card.dump()}});
+  const std::string weights = folder + kWeights;
+  const Metadata metadata = metadata_of(card);
+  const std::string digest = take_settled_rows(weights, metadata)
+                                 ? trainer_.folder()->settled_digest()
+                                 : write_safetensors(weights, weights_out(trainer_), metadata);
   const std::string text = with_digest(card, digest).dump(2) + "\n";
   AtomicFile file(folder + kCard, 0644);
   file.write(std::as_bytes(std::span(text)));
   file.commit();
-}
-
-Json verified_card(const std::string& folder) {
-  const auto edited = [&folder](const std::string& what) {
-    return PrivacyError(folder + ": " + what +
-                        "; the claim is about the files as they were released");
-  };
-  Json card;
-  try {
-    card = Json::parse(read_text(folder + kCard));
-  } catch (const Json::exception&) {
-    throw edited("card.json was edited: it is no longer JSON");
-  }
-  const SafetensorsFile weights = [&] {
-    try {
-      return SafetensorsFile(folder + kWeights);
-    } catch (const UserError& error) {
-      throw edited(std::string("model.safetensors was edited (") + error.what() + ")");
-    }
-  }();
-  const auto inside = weights.metadata().find(kCardInWeights);
-  if (inside == weights.metadata().end()) throw edited("model.safetensors has lost its card");
-  Json said = card;
-  if (said.is_object()) said.erase("weights");
-  if (said.dump() != inside->second) throw edited("card.json was edited");
-  const Json::json_pointer where("/weights/blake2b_256");
-  if (!card.contains(where) || card[where] != weights.digest()) {
-    throw edited("model.safetensors was edited");
-  }
-  return card;
 }
 
 }  // namespace lazydp

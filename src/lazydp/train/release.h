@@ -7,9 +7,11 @@
 #include <string>
 
 #include "lazydp/model/shape.h"
+#include "lazydp/train/card.h"
 #include "lazydp/train/claim.h"
 #include "lazydp/train/evaluation.h"
 #include "lazydp/train/json.h"
+#include "lazydp/train/safetensors.h"
 #include "lazydp/train/trainer.h"
 
 namespace lazydp {
@@ -38,20 +40,18 @@ class ReleasedModel {
                                const std::function<void(std::uint64_t)>&);
   ReleasedModel(Trainer& trainer, const ReleaseNotes& notes);
 
+  void stop_training() const;
+  bool take_settled_rows(const std::string& path, const Metadata& metadata) const;
+
   Claim claim_;
   Json card_;
-  Model& model_;
-  std::span<const Table> tables_;
+  Trainer& trainer_;
 };
 
 // Settles every row, checks that none is behind and, if the trainer's state is kept in a folder,
 // makes the settled state the only one there, before there is a model to publish. The trainer takes
-// no more steps; its model and tables must outlive what is returned.
+// no more steps; it must outlive what is returned.
 ReleasedModel release(Trainer&& trainer, const ReleaseNotes& notes,
                       const std::function<void(std::uint64_t rows)>& progress = {});
-
-// The card of a released model. Throws PrivacyError if card or weights were edited since, IoError
-// if they cannot be read.
-Json verified_card(const std::string& folder);
 
 }  // namespace lazydp

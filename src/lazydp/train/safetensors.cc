@@ -18,22 +18,6 @@ constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
 constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kChunk = std::size_t{4} << 20;
 
-std::string header_of(std::span<const TensorOut> tensors, const Metadata& metadata) {
-  Json header = Json::object();
-  if (!metadata.empty()) header["__metadata__"] = metadata;
-  std::uint64_t offset = 0;
-  for (const TensorOut& tensor : tensors) {
-    const std::uint64_t end = offset + tensor.values.size_bytes();
-    header[tensor.name] = {
-        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
-    offset = end;
-  }
-  std::string text = header.dump();
-  text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
-  check(text.size() <= kMaxHeader, "the header of a safetensors file is within its limit");
-  return text;
-}
-
 // How many bytes a tensor of this shape takes; the largest number for one that overflows.
 std::uint64_t bytes_of(const std::vector<std::size_t>& shape) {
   std::uint64_t bytes = sizeof(float);
@@ -45,6 +29,22 @@ std::uint64_t bytes_of(const std::vector<std::size_t>& shape) {
   return bytes;
 }
 
+std::string header_of(std::span<const TensorOut> tensors, const Metadata& metadata) {
+  Json header = Json::object();
+  if (!metadata.empty()) header["__metadata__"] = metadata;
+  std::uint64_t offset = 0;
+  for (const TensorOut& tensor : tensors) {
+    const std::uint64_t end = offset + bytes_of(tensor.shape);
+    header[tensor.name] = {
+        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+    offset = end;
+  }
+  std::string text = header.dump();
+  text.resize((text.size() + kAlignment - 1) / kAlignment * kAlignment, ' ');
+  check(text.size() <= kMaxHeader, "the header of a safetensors file is within its limit");
+  return text;
+}
+
 std::ifstream open(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   if (!file) throw IoError("cannot read " + path + ": " + std::strerror(errno));
@@ -54,14 +54,13 @@ std::ifstream open(const std::string& path) {
 }  // namespace
 
 std::string write_safetensors(const std::string& path, std::span<const TensorOut> tensors,
-                              const Metadata& metadata) {
+                              const Metadata& metadata, mode_t mode) {
   const std::string header = header_of(tensors, metadata);
   const std::uint64_t length = header.size();
   std::uint64_t total = sizeof(length) + length;
-  for (const TensorOut& tensor : tensors) total += tensor.values.size_bytes();
+  for (const TensorOut& tensor : tensors) total += bytes_of(tensor.shape);
 
-  constexpr mode_t kReadable = 0644;
-  AtomicFile file(path, kReadable);
+  AtomicFile file(path, mode);
   file.preallocate(total);  // no holes, and a disk that is too small fails here
   Digest digest;
   const auto put = [&](std::span<const std::byte> bytes) {
@@ -74,7 +73,13 @@ std::string write_safetensors(const std::string& path, std::span<const TensorOut
   };
   put(std::as_bytes(std::span(&length, 1)));
   put(std::as_bytes(std::span(header)));
-  for (const TensorOut& tensor : tensors) put(std::as_bytes(tensor.values));
+  for (const TensorOut& tensor : tensors) {
+    put(std::as_bytes(tensor.values));
+    if (tensor.stream) {
+      tensor.stream([&put](std::span<const float> values) { put(std::as_bytes(values)); });
+    }
+  }
+  check(file.size() == total, "tensors are as large as their shapes");
   file.commit();
   return digest.text();
 }

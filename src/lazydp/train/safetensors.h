@@ -2,9 +2,12 @@
 // Weights in the format that PyTorch and most others load:
 // https://github.com/huggingface/safetensors
 
+#include <sys/types.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <span>
 #include <string>
@@ -15,7 +18,10 @@ namespace lazydp {
 struct TensorOut {
   std::string name;
   std::vector<std::size_t> shape;
-  std::span<const float> values;
+  std::span<const float> values = {};
+  // In the place of `values`, for those that are not in memory: passes all of them on, in order.
+  using Pass = std::function<void(std::span<const float>)>;
+  std::function<void(const Pass& pass)> stream = {};
 };
 
 using Metadata = std::map<std::string, std::string>;
@@ -23,7 +29,7 @@ using Metadata = std::map<std::string, std::string>;
 // Written whole or not at all, every byte allocated. Returns its BLAKE2b-256, in hexadecimal, as
 // `b2sum -l 256` prints it.
 std::string write_safetensors(const std::string& path, std::span<const TensorOut> tensors,
-                              const Metadata& metadata);
+                              const Metadata& metadata, mode_t mode = 0644);
 
 // An opened file: its header has been checked, its weights have not been read. Files are not
 // trusted: whatever a header says, nothing outside the file or the caller's memory is touched.

@@ -181,6 +181,13 @@ void SealedReader::finish() {
   if (std::fgetc(file_.get()) != EOF) damaged("something follows its end");
 }
 
+void verify_sealed(const std::string& path, const Lock* lock) {
+  SealedReader file(path, lock);
+  while (!file.last_) file.next_frame();
+  file.used_ = file.frame_.size();
+  file.finish();
+}
+
 void SealedReader::next_frame() {
   if (last_) damaged("it ends too early");
   std::uint32_t length = 0;

@@ -76,7 +76,10 @@ class SealedReader {
   // Throws unless all has been read.
   void finish();
 
+  const std::string& path() const { return path_; }
+
  private:
+  friend void verify_sealed(const std::string& path, const Lock* lock);
   void next_frame();
   void from_file(void* bytes, std::size_t count);
   [[noreturn]] void damaged(const std::string& why) const;
@@ -90,5 +93,9 @@ class SealedReader {
   std::vector<std::byte> frame_;
   std::size_t used_ = 0;  // of frame_
 };
+
+// Reads a file from end to end, for those who want to know whether it is whole before they rely on
+// it. Throws as SealedReader does.
+void verify_sealed(const std::string& path, const Lock* lock);
 
 }  // namespace lazydp

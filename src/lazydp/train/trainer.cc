@@ -1,5 +1,6 @@
 #include "lazydp/train/trainer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
@@ -13,16 +14,18 @@ namespace lazydp {
 
 Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& seed, Model& model,
                  Pooling pooling, std::span<Table> tables, const Dataset& dataset,
-                 const Sampler& sampler)
+                 const Sampler& sampler, TableFiles* files)
     : plan_(plan),
       performance_(performance),
       seed_(seed),
       model_(model),
       pooling_(pooling),
       tables_(tables),
+      files_(files),
       sampler_(sampler),
       noise_(seed, plan.noise_draws),
-      queue_(dataset, sampler, performance.settle_ahead ? LookAhead::on : LookAhead::off,
+      queue_(dataset, sampler,
+             performance.settle_ahead || files != nullptr ? LookAhead::on : LookAhead::off,
              performance.read_ahead ? Reading::ahead : Reading::on_the_spot),
       method_(make_gradient_method(plan.recipe.clip, pooling, performance.materialize_bytes)),
       updates_(plan.recipe.noise, tables, table_clock_, noise_, plan.weight_decay > 0.0,
@@ -32,6 +35,11 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
     throw PrivacyError("the sampler's rate is " + std::to_string(sampler.rate()) +
                        " and the mechanism's " + std::to_string(plan.mechanism.sampling_rate) +
                        "; the ledger must count what is done");
+  }
+  if (files != nullptr && plan.recipe.noise == NoisePolicy::every_row) {
+    throw UserError(std::string(plan.recipe.name) +
+                    " writes every row at every step and needs its tables in memory; tables in "
+                    "files are for sgd, eana, lazydp-no-ans and lazydp");
   }
   table_clock_.reserve(plan.steps);
   dense_clock_.reserve(plan.steps);
@@ -44,6 +52,7 @@ const StepReport& Trainer::step() {
   const Step t = open_step();
   queue_.advance(t);
   const Batch& batch = queue_.current();
+  if (files_ != nullptr) files_->will_need(ids_of(queue_.next()));
   stages_.lap(Stage::data);
 
   read(t - 1, batch);
@@ -54,7 +63,7 @@ const StepReport& Trainer::step() {
   update_dense(model_.parameters(), gradient_.dense, t, dense_clock_, noise_);
   stages_.lap(Stage::dense_update);
   updates_.apply(t, gradient_.tables, stages_);
-  if (performance_.settle_ahead) updates_.settle(t, ids_of(queue_.next()), stages_);
+  if (performance_.settle_ahead) updates_.settle(t, ready_ids_of(queue_.next()), stages_);
 
   report(t, batch);
   return report_;
@@ -109,6 +118,7 @@ void Trainer::let_pass(Step steps) {
 
 // No one reads a row that is behind.
 void Trainer::read(Step settled_through, const Batch& batch) {
+  if (files_ != nullptr) files_->prepare(ids_of(batch));
   updates_.read(settled_through, batch.bags, pooling_, model_.pooled(batch.size), stages_);
 }
 
@@ -119,6 +129,7 @@ std::span<const float> Trainer::predict(const Batch& batch) {
 }
 
 void Trainer::settle_all(const std::function<void(std::uint64_t)>& progress) {
+  check(files_ == nullptr, "tables in files are settled on their way out");
   updates_.settle_all(now(), progress);
   check(updates_.all_settled(now()), "no row is behind after settle_all");
 }
@@ -127,6 +138,25 @@ std::span<const Ids> Trainer::ids_of(const Batch& batch) {
   ids_.clear();
   for (const Bags& bags : batch.bags) ids_.emplace_back(bags.ids);
   return ids_;
+}
+
+// Rows in files are put where they can be read and written before anybody does.
+std::span<const Ids> Trainer::ready_ids_of(const Batch& batch) {
+  const std::span<const Ids> ids = ids_of(batch);
+  if (files_ != nullptr) files_->prepare(ids);
+  return ids;
+}
+
+void Trainer::settled_rows(std::size_t table, RowId first, std::span<float> values) {
+  const Table& all = tables_[table];
+  const auto count = static_cast<RowId>(values.size() / all.dim());
+  if (files_ != nullptr) {
+    files_->file(table).copy(first, values);
+  } else {
+    std::copy_n(all.row(first).data(), values.size(), values.data());
+  }
+  Table window = Table::window(all, first, values);
+  updates_.settle_copy(now(), table, first, first + count, window);
 }
 
 void Trainer::report(Step t, const Batch& batch) {

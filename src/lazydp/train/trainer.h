@@ -15,6 +15,7 @@
 #include "lazydp/data/lookahead.h"
 #include "lazydp/data/sampler.h"
 #include "lazydp/embedding/table.h"
+#include "lazydp/embedding/table_files.h"
 #include "lazydp/model/model.h"
 #include "lazydp/noise/clock.h"
 #include "lazydp/noise/table_updates.h"
@@ -36,11 +37,14 @@ struct StepReport {
 
 class CheckpointFolder;
 
-// `model`, `tables`, `dataset` and `sampler` outlive the trainer.
+// `model`, `tables`, `dataset`, `sampler` and `files` outlive the trainer.
 class Trainer {
  public:
+  // `files`: where the tables are, if they are not in memory. Throws UserError for an algorithm
+  // that touches every row at every step: it needs them there.
   Trainer(const Plan& plan, const Performance& performance, const Seed& seed, Model& model,
-          Pooling pooling, std::span<Table> tables, const Dataset& dataset, const Sampler& sampler);
+          Pooling pooling, std::span<Table> tables, const Dataset& dataset, const Sampler& sampler,
+          TableFiles* files = nullptr);
 
   Trainer(const Trainer&) = delete;  // its parts refer to each other
   Trainer& operator=(const Trainer&) = delete;
@@ -51,8 +55,12 @@ class Trainer {
   // Logits for a batch that is not trained on. Settles the rows it reads.
   std::span<const float> predict(const Batch& batch);
 
-  // Only after this may the tables leave the trainer.
+  // Only after this may the tables leave the trainer. Not for tables in files: settled_rows() is.
   void settle_all(const std::function<void(std::uint64_t rows)>& progress = {});
+
+  // What settle_all() would make of rows first, first + 1, … of a table. They themselves still
+  // wait. Called by several threads.
+  void settled_rows(std::size_t table, RowId first, std::span<float> values);
 
   // Lets steps pass, beside those of the plan, in which no batch is drawn and nobody is late but
   // the tables: for benchmarks of rows that have waited long. Dense layers miss the noise of these
@@ -90,6 +98,7 @@ class Trainer {
   const VarianceClock& table_clock() const { return table_clock_; }
   Model& model() { return model_; }
   std::span<Table> tables() { return tables_; }
+  TableFiles* files() { return files_; }  // null: the tables are in memory
 
  private:
   friend class CheckpointFolder;
@@ -98,6 +107,7 @@ class Trainer {
   Step open_step();
   void read(Step settled_through, const Batch& batch);
   std::span<const Ids> ids_of(const Batch& batch);
+  std::span<const Ids> ready_ids_of(const Batch& batch);
   void report(Step t, const Batch& batch);
 
   Plan plan_;
@@ -106,6 +116,7 @@ class Trainer {
   Model& model_;
   Pooling pooling_;
   std::span<Table> tables_;
+  TableFiles* files_;
   const Sampler& sampler_;
 
   NoiseSource noise_;

@@ -1,0 +1,114 @@
+#include "lazydp/apps/disk_needs.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "lazydp/apps/number_text.h"
+#include "lazydp/base/error.h"
+
+namespace lazydp::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kGrowth = 1.25;      // files grow by a quarter
+constexpr double kIndex = 16.0;       // bytes a place
+constexpr double kTable = 4e6;        // the least that the files of a table take
+constexpr double kCheckpoints = 3.0;  // two are kept while a third is written
+
+// How many rows of a table so many steps read, at most.
+double rows_read(RowId rows, double steps, const RunOptions& options) {
+  const auto batch = static_cast<double>(options.batch);
+  const double most = batch + 6.0 * std::sqrt(batch);  // a Poisson batch is hardly larger
+  return std::min(static_cast<double>(rows),
+                  steps * most * static_cast<double>(options.model.shape.pooling));
+}
+
+// Steps between two checkpoints, at most.
+double interval(const RunOptions& options, const Keeping& keeping) {
+  const double all = options.plan.steps;
+  if (keeping.every_seconds > 0.0 || keeping.every_steps == 0) return all;
+  return std::min<double>(keeping.every_steps, all);
+}
+
+// The folder, or the one that it will be made in.
+fs::path existing(const std::string& path) {
+  std::error_code ignored;
+  fs::path at = fs::absolute(path, ignored);
+  while (!fs::exists(at, ignored) && at.has_relative_path()) at = at.parent_path();
+  return at;
+}
+
+struct Disk {
+  dev_t device = 0;
+  double room = 0.0;  // with what the folder's files have already
+};
+
+Disk disk_of(const std::string& folder) {
+  Disk disk;
+  const fs::path at = existing(folder);
+  struct stat status = {};
+  struct statvfs space = {};
+  if (stat(at.c_str(), &status) != 0 || statvfs(at.c_str(), &space) != 0) {
+    throw IoError("cannot tell how much room there is in '" + at.string() + "'");
+  }
+  disk.device = status.st_dev;
+  disk.room = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
+  std::error_code ignored;
+  for (fs::directory_iterator i(folder, ignored), end; !ignored && i != end; i.increment(ignored)) {
+    struct stat file = {};
+    if (stat(i->path().c_str(), &file) == 0 && S_ISREG(file.st_mode)) {
+      disk.room += 512.0 * static_cast<double>(file.st_blocks);
+    }
+  }
+  return disk;
+}
+
+void require(double bytes, double room, const std::string& what) {
+  if (bytes <= room) return;
+  throw UserError(what + " need up to " + bytes_in_full(bytes) + " of disk, and " +
+                  bytes_in_full(room) + " are free; make room, or use a smaller --scale");
+}
+
+}  // namespace
+
+DiskNeeds disk_needs(const RunOptions& options, const Keeping& keeping, bool kept) {
+  const ModelShape& shape = options.model.shape;
+  const double row = static_cast<double>(shape.dim) * sizeof(float) + kIndex;
+  DiskNeeds needs;
+  double held = 0.0;
+  for (const RowId rows : shape.table_rows) {
+    const double read = options.task.has_held_out() ? static_cast<double>(rows)
+                                                    : rows_read(rows, options.plan.steps, options);
+    const double copies = kept ? 2.0 * rows_read(rows, interval(options, keeping), options) : 0.0;
+    needs.tables += (read + copies) * row * kGrowth + kTable;
+    held += read;
+  }
+  if (!kept) return needs;
+  needs.checkpoints = kCheckpoints * (static_cast<double>(shape.parameters()) * sizeof(float) +
+                                      held * sizeof(Step));
+  if (keeping.release) needs.model = static_cast<double>(shape.table_bytes());
+  return needs;
+}
+
+void require_disk_for(const RunOptions& options, const Keeping& keeping, const std::string& out) {
+  if (!options.table_folder) return;
+  const DiskNeeds needs = disk_needs(options, keeping, !out.empty());
+  const std::string tables = "tables in '" + *options.table_folder + "'";
+  const Disk there = disk_of(*options.table_folder);
+  if (out.empty()) return require(needs.tables, there.room, tables);
+  const Disk run = disk_of(out);
+  const double rest = needs.checkpoints + needs.model;
+  if (there.device == run.device) {
+    return require(needs.tables + rest, there.room,
+                   tables + ", checkpoints and model in '" + out + "'");
+  }
+  require(needs.tables, there.room, tables);
+  require(rest, run.room, "checkpoints and model in '" + out + "'");
+}
+
+}  // namespace lazydp::apps

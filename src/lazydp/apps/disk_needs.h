@@ -1,0 +1,24 @@
+#pragma once
+// What a run with tables in files will take of the disk, known before any is taken.
+
+#include <string>
+
+#include "lazydp/apps/keeping.h"
+#include "lazydp/apps/run_options.h"
+
+namespace lazydp::apps {
+
+// In bytes, at most.
+struct DiskNeeds {
+  double tables = 0.0;       // rows that will be read, and their copies between two checkpoints
+  double checkpoints = 0.0;  // of such a run: no rows are in them
+  double model = 0.0;        // what is released
+};
+
+DiskNeeds disk_needs(const RunOptions& options, const Keeping& keeping, bool kept);
+
+// Throws UserError, with both numbers, unless there is room in the tables' folder and in `out`, the
+// folder of the run (empty: it has none). Nothing is asked of a run with tables in memory.
+void require_disk_for(const RunOptions& options, const Keeping& keeping, const std::string& out);
+
+}  // namespace lazydp::apps

@@ -1,0 +1,187 @@
+#include "lazydp/embedding/row_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "lazydp/base/error.h"
+
+namespace lazydp {
+namespace {
+
+// A row has a place in this epoch, and perhaps others that the last two ended with.
+constexpr std::uint64_t kPlacesPerRow = 3;
+constexpr RowId kMostRows = std::numeric_limits<std::uint32_t>::max() / kPlacesPerRow - 1;
+
+std::uint64_t places_for(RowId rows) {
+  if (rows > kMostRows) {
+    throw UserError("a table of " + std::to_string(rows) + " rows; one in a file has at most " +
+                    std::to_string(kMostRows));
+  }
+  return kPlacesPerRow * static_cast<std::uint64_t>(rows);
+}
+
+}  // namespace
+
+RowFile::RowFile(const std::string& path, TableId id, RowId rows, std::size_t dim,
+                 GrowingFile::Name name)
+    : id_(id),
+      rows_(rows),
+      dim_(dim),
+      rows_file_(path + ".rows", places_for(rows) * dim * sizeof(float), name),
+      index_file_(path + ".index", places_for(rows) * sizeof(RowRecord), name),
+      memory_(static_cast<std::size_t>(rows) * sizeof(std::uint32_t)),
+      places_(static_cast<std::uint32_t*>(memory_.data()), static_cast<std::size_t>(rows)) {}
+
+Table RowFile::table() {
+  return Table::scattered(id_, rows_, dim_, reinterpret_cast<float*>(rows_file_.data()),
+                          places_.data());
+}
+
+void RowFile::clear(FirstValues first) {
+  rows_file_.clear();
+  index_file_.clear();
+  go_back(0, 0, std::move(first));
+}
+
+void RowFile::go_back(std::uint32_t epoch, RowId rows, FirstValues first) {
+  first_ = std::move(first);
+  epoch_ = epoch + 1;
+  held_ = 0;
+  free_.clear();
+  retired_.clear();
+  std::ranges::fill(places_, 0u);
+  used_ = static_cast<std::size_t>(
+      std::min(rows_file_.size() / (dim_ * sizeof(float)), index_file_.size() / sizeof(RowRecord)));
+  fresh_.assign(used_ / 64 + 1, 0);
+  for (std::size_t place = 0; place < used_; ++place) {
+    const RowRecord record = index()[place];
+    if (record.epoch == 0 || record.epoch > epoch) {
+      if (record.epoch != 0) index()[place] = {};
+      free_.push_back(static_cast<std::uint32_t>(place));
+      continue;
+    }
+    if (record.seal != seal_of(place, record.row, record.epoch) ||
+        record.row >= static_cast<std::uint64_t>(rows_)) {
+      damaged("its entry " + std::to_string(place) + " is wrong");
+    }
+    adopt(static_cast<std::uint32_t>(place), record, epoch);
+  }
+  std::ranges::reverse(free_);  // places are taken from the front
+  if (held_ != rows) {
+    damaged("it holds " + std::to_string(held_) + " rows where the checkpoint has " +
+            std::to_string(rows));
+  }
+}
+
+// Of several places of a row the one of the last epoch counts; the others may be those of the epoch
+// before.
+void RowFile::adopt(std::uint32_t place, const RowRecord& record, std::uint32_t epoch) {
+  std::uint32_t& there = places_[record.row];
+  std::uint32_t loser = place;
+  std::uint32_t winner = record.epoch;
+  if (there == 0) {
+    ++held_;
+    there = place + 1;
+    return;
+  }
+  const std::uint32_t other = index()[there - 1].epoch;
+  if (other == record.epoch) damaged("row " + std::to_string(record.row) + " is there twice");
+  if (other < record.epoch) {
+    loser = std::exchange(there, place + 1) - 1;
+  } else {
+    winner = other;
+  }
+  if (winner < epoch) {
+    free_.push_back(loser);
+  } else {
+    retired_.push_back({loser, winner});
+  }
+}
+
+std::span<float> RowFile::at(std::size_t place) const {
+  return {reinterpret_cast<float*>(rows_file_.data()) + place * dim_, dim_};
+}
+
+void RowFile::set_fresh(std::size_t place) {
+  if (place / 64 >= fresh_.size()) fresh_.resize(place / 64 + 1 + fresh_.size() / 2);
+  fresh_[place / 64] |= std::uint64_t{1} << (place % 64);
+}
+
+// A place that nobody may ask for any more, from here on `row`'s.
+std::size_t RowFile::take(RowId row) {
+  std::size_t place = used_;
+  if (free_.empty()) {
+    rows_file_.grow((used_ + 1) * dim_ * sizeof(float));
+    index_file_.grow((used_ + 1) * sizeof(RowRecord));
+    ++used_;
+  } else {
+    place = free_.back();
+    free_.pop_back();
+  }
+  const auto number = static_cast<std::uint64_t>(row);
+  index()[place] = {number, epoch_, seal_of(place, number, epoch_)};
+  set_fresh(place);
+  return place;
+}
+
+void RowFile::prepare(std::span<const RowId> ids) {
+  constexpr std::size_t kAhead = 16;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (i + kAhead < ids.size()) {
+      __builtin_prefetch(&places_[static_cast<std::size_t>(ids[i + kAhead])], 1);
+    }
+    std::uint32_t& place = places_[static_cast<std::size_t>(ids[i])];
+    if (place != 0 && fresh(place - 1)) continue;
+    const std::size_t now = take(ids[i]);
+    if (place == 0) {
+      first_(ids[i], at(now));
+      ++held_;
+    } else {
+      std::ranges::copy(at(place - 1), at(now).begin());
+      retired_.push_back({place - 1, epoch_});
+    }
+    place = static_cast<std::uint32_t>(now) + 1;
+  }
+}
+
+void RowFile::will_need(std::span<const RowId> ids) const {
+  const std::uint64_t bytes = dim_ * sizeof(float);
+  for (const RowId id : ids) {
+    const std::uint64_t place = places_[static_cast<std::size_t>(id)];
+    if (place != 0) rows_file_.will_need((place - 1) * bytes, bytes);
+  }
+}
+
+void RowFile::flush() {
+  rows_file_.flush();
+  index_file_.flush();
+}
+
+// Places that were given up by the end of the epoch before are of no checkpoint any more.
+void RowFile::end_epoch() {
+  const auto needed = std::ranges::partition(
+      retired_, [this](const Retired& place) { return place.since < epoch_; });
+  for (auto i = retired_.begin(); i != needed.begin(); ++i) free_.push_back(i->place);
+  retired_.erase(retired_.begin(), needed.begin());
+  std::ranges::fill(fresh_, 0);
+  ++epoch_;
+}
+
+void RowFile::copy(RowId first, std::span<float> values) const {
+  for (RowId row = first; !values.empty(); ++row, values = values.subspan(dim_)) {
+    const std::uint32_t place = places_[static_cast<std::size_t>(row)];
+    if (place == 0) {
+      first_(row, values.first(dim_));
+    } else {
+      std::ranges::copy(at(place - 1), values.begin());
+    }
+  }
+}
+
+void RowFile::damaged(const std::string& why) const {
+  throw IoError("'" + index_file_.path() + "' is damaged: " + why);
+}
+
+}  // namespace lazydp

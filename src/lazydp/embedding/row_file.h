@@ -1,0 +1,94 @@
+#pragma once
+// The rows of one table that were ever read, in a file; all others are what they were at first.
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lazydp/base/growing_file.h"
+#include "lazydp/base/huge_memory.h"
+#include "lazydp/embedding/row_index.h"
+#include "lazydp/embedding/table.h"
+
+namespace lazydp {
+
+// Rows lie in the order in which they came to be needed, so that a table of which little is used
+// takes little of the disk, and little of memory: neighbours in the file were needed together.
+//
+// Time is cut into epochs, which end when somebody keeps a checkpoint. What an epoch left in the
+// file is not written again: a row that is needed in a later epoch is copied to a new place first.
+// So the rows as they were at the end of the last epoch, and of the one before, are there whatever
+// happens in the next, and going back to them means forgetting places. No order of writes has to be
+// kept but one: an epoch is flushed before it ends.
+//
+//   PATH.rows    dim floats a place
+//   PATH.index   a RowRecord a place
+class RowFile {
+ public:
+  // What a row holds that was never needed. Called by several threads.
+  using FirstValues = std::function<void(RowId row, std::span<float> values)>;
+
+  // Opens or makes the two files. Nothing is in the table before clear() or go_back().
+  RowFile(const std::string& path, TableId id, RowId rows, std::size_t dim, GrowingFile::Name name);
+
+  // A view, as long as this lives and does not move.
+  Table table();
+
+  void clear(FirstValues first);
+
+  // The table as it was when `epoch` ended, with `rows` rows that were ever needed. Whatever came
+  // later is forgotten. Throws IoError if the files hold something else.
+  void go_back(std::uint32_t epoch, RowId rows, FirstValues first);
+
+  // From here until the epoch ends these rows may be read and written. Throws IoError when the disk
+  // is full: then nothing was lost of what earlier epochs left.
+  void prepare(std::span<const RowId> ids);
+
+  // These rows will be prepared soon.
+  void will_need(std::span<const RowId> ids) const;
+
+  // The epoch's rows are on the device. Between this and end_epoch() nothing is prepared.
+  void flush();
+  void end_epoch();
+
+  bool holds(RowId row) const { return places_[static_cast<std::size_t>(row)] != 0; }
+  RowId held() const { return held_; }  // rows that were ever needed
+  std::uint64_t bytes() const { return rows_file_.size() + index_file_.size(); }  // on the disk
+
+  // Rows first, first + 1, …, whether or not they were needed.
+  void copy(RowId first, std::span<float> values) const;
+
+ private:
+  struct Retired {
+    std::uint32_t place;
+    std::uint32_t since;  // the epoch in which the row got another one
+  };
+
+  RowRecord* index() const { return reinterpret_cast<RowRecord*>(index_file_.data()); }
+  std::span<float> at(std::size_t place) const;
+  std::size_t take(RowId row);
+  bool fresh(std::size_t place) const { return (fresh_[place / 64] >> (place % 64) & 1) != 0; }
+  void set_fresh(std::size_t place);
+  void adopt(std::uint32_t place, const RowRecord& record, std::uint32_t epoch);
+  [[noreturn]] void damaged(const std::string& why) const;
+
+  TableId id_;
+  RowId rows_;
+  std::size_t dim_;
+  GrowingFile rows_file_;
+  GrowingFile index_file_;
+  HugeMemory memory_;
+  std::span<std::uint32_t> places_;  // of every row, from 1; 0: it was never needed
+  FirstValues first_;
+  std::uint32_t epoch_ = 1;
+  std::size_t used_ = 0;  // places that were ever taken
+  RowId held_ = 0;
+  std::vector<std::uint64_t> fresh_;  // a bit a place: written in this epoch
+  std::vector<std::uint32_t> free_;
+  std::vector<Retired> retired_;  // places that an epoch before this one may be asked for
+};
+
+}  // namespace lazydp

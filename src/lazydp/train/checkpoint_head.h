@@ -1,0 +1,51 @@
+#pragma once
+// What comes first in a checkpoint: enough to make a trainer that can take the rest.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lazydp/embedding/table_places.h"
+#include "lazydp/noise/clock.h"
+#include "lazydp/privacy/ledger.h"
+#include "lazydp/random/seed.h"
+#include "lazydp/train/json.h"
+#include "lazydp/train/sealed_file.h"
+
+namespace lazydp {
+
+// A file with all weights of a run, every row settled through `step`. Tables in files take from it
+// what they have not needed since.
+struct SettledRows {
+  std::string name = {};  // within the folder of checkpoints; empty: there is none yet
+  std::string blake2b = {};
+  Step step = 0;
+
+  bool exist() const { return !name.empty(); }
+};
+
+// Where the rows are of tables that are in files.
+struct StoredTables {
+  TablePlaces places;   // of rows that were needed; unused in a settled state
+  SettledRows settled;  // of all others, once the run had a settled state
+};
+
+struct CheckpointHead {
+  Step step = 0;
+  bool settled = false;  // no row is behind, and `seed` is that of the steps to come
+  Json settings = {};    // of whoever wrote it; a run goes on only under equal ones
+  Seed seed;
+  Ledger spent = {};
+  std::string no_claim = {};  // why nothing may be claimed for these steps; empty if something may
+  std::string unit = {};      // what they protect, in words
+  Json sections = {};         // what follows: names and sizes
+  std::optional<StoredTables> tables = {};  // none: they are among the sections
+  std::vector<Owed> clock = {};  // of steps 1 … step; empty where a settled state owes nothing
+};
+
+void write_head(SealedWriter& file, const CheckpointHead& head);
+
+// Throws IoError, with the path, for what is no head. Takes no more memory than the file has bytes.
+CheckpointHead read_head(SealedReader& file);
+
+}  // namespace lazydp

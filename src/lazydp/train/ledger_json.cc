@@ -1,0 +1,34 @@
+// A ledger in cards and checkpoints, and back.
+
+#include <string>
+
+#include "lazydp/base/error.h"
+#include "lazydp/train/json.h"
+
+namespace lazydp {
+
+Json json_of(const Ledger& ledger) {
+  Json json = Json::array();
+  for (const SampledGaussian& event : ledger.events()) {
+    json.push_back({{"sampling_rate", event.sampling_rate},
+                    {"noise_multiplier", event.noise_multiplier},
+                    {"steps", event.steps}});
+  }
+  return json;
+}
+
+Ledger ledger_from(const Json& json) {
+  try {
+    Ledger ledger;
+    for (const Json& event : json) {
+      ledger.record({event.at("sampling_rate").get<double>(),
+                     event.at("noise_multiplier").get<double>(),
+                     event.at("steps").get<std::uint64_t>()});
+    }
+    return ledger;
+  } catch (const Json::exception& error) {
+    throw IoError(std::string("the ledger cannot be read: ") + error.what());
+  }
+}
+
+}  // namespace lazydp
