@@ -8,12 +8,26 @@
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/run_options.h"
 #include "lazydp/apps/session.h"
+#include "lazydp/base/energy.h"
 #include "lazydp/train/aging.h"
 
 namespace lazydp::apps {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// What this process has taken of the machine since the meter was made.
+class Meter {
+ public:
+  Spent since() const {
+    return {.cpu_seconds = cpu_seconds() - cpu_seconds_,
+            .joules = energy_counters().joules_since(energy_)};
+  }
+
+ private:
+  double cpu_seconds_ = cpu_seconds();
+  EnergyCounters energy_ = energy_counters();
+};
 
 struct Contender {
   std::unique_ptr<Sampler> sampler;
@@ -69,16 +83,20 @@ std::vector<Measured> interleave(const BenchOptions& options, const Task& task,
   for (std::size_t i = 0; i < options.contenders.size(); ++i) {
     contenders.push_back(make_contender(options, task, options.contenders[i], seed, i, session));
   }
-  const Step rounds = kWarmupRounds + options.rounds;
+  const Step rounds = options.warmup + options.rounds;
   progress.begin("bench", rounds);
   for (Step round = 1; round <= rounds; ++round) {
     StepReport of_round;
     of_round.step = round;
     of_round.mean_loss = kNone;
     for (const std::size_t i : order_of(round, contenders.size())) {
+      Measured& measured = contenders[i].measured;
+      const Meter meter;
       const StepReport& report = contenders[i].trainer->step();
       of_round.examples += report.examples;
-      if (round > kWarmupRounds) contenders[i].measured.times.add(report);
+      if (round <= options.warmup) continue;
+      measured.spent += meter.since();
+      measured.times.add(report);
     }
     progress.step(of_round, [] { return kNone; });
   }
