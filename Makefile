@@ -1,7 +1,7 @@
 # The two commands are `make demo` and `make test`. A target says what happens, scripts/ says how,
 # CMakePresets.json says with which flags.
 
-.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin
+.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-paper
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -37,6 +37,9 @@ test-planted: ## plant errors in a copy of src/ one at a time; each must turn it
 
 bench-plugin: python ## time the plug-in beside plain PyTorch, interleaved (needs 16 GB of memory)
 	@scripts/bench_plugin.sh
+
+bench-paper: build ## the paper's experiments into build/paper (EFFORT=--quick: a quarter of an hour; --smoke: a minute)
+	@build/lazydp bench paper $(EFFORT) --out build/paper
 
 asan: ## run the tests under the address and undefined-behaviour sanitizers
 	@scripts/install.sh test

@@ -24,6 +24,7 @@ struct Given {
   Text out, checkpoint_every, key_file, no_release, private_metrics, dry_run, branch, previous;
   Text data, validation, test, split_by, privacy_unit;
   Text schema, guess, salt, min_count, max_bad_lines, verify, show;
+  Text smoke, quick, max_table_gb;
   Text json, svg, quiet, config;
 
   std::vector<std::string> operands = {};  // what stood beside the flags: files and folders
@@ -43,6 +44,7 @@ enum Takes : std::uint32_t {
   convert_csv_flags = 1 << 9,
   generate_flags = 1 << 10,
   inspect_flags = 1 << 11,
+  paper_flags = 1 << 16,
 };
 
 struct Flag {
