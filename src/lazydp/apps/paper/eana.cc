@@ -67,7 +67,8 @@ void count_leaks(Lab& lab, Findings& findings) {
   findings.comparisons.push_back(
       {"rows never noised, EANA and LazyDP", "EANA: those that nobody accessed",
        told[0] + " and " + told[2],
-       "after " + std::to_string(setting.steps) + " steps on " + size_text(kLeakBytes) +
+       "after " + std::to_string(setting.steps) + " steps on " +
+           size_text(static_cast<double>(setting.shape.table_bytes())) +
            " of skewed tables; such a row shows that no example has its feature"});
   findings.comparisons.push_back(
       {"epsilon proven by an attack where the noise suggests 1, EANA and LazyDP",

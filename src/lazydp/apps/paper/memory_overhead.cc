@@ -69,8 +69,7 @@ Findings memory_overhead(Lab& lab) {
        human_bytes(static_cast<double>(mlperf.history_bytes())) + ", " +
            percent(static_cast<double>(mlperf.history_bytes()) /
                    static_cast<double>(mlperf.table_bytes())),
-       "the same design; the trainer that was measured keeps " + fixed(a_row, 2) +
-           " bytes a row, rounded up to whole pages for each table"},
+       "the same design; the trainer that was measured keeps " + fixed(a_row, 2) + " bytes a row"},
       {"input queue", "213 KB",
        human_bytes(queue_bytes(mlperf, batch)) + " at batch " +
            with_commas(static_cast<double>(batch)),

@@ -19,6 +19,13 @@ std::string short_name(std::string_view algorithm) {  // DP-SGD's letter
   return algorithm == "sgd" ? "SGD" : std::string(1, static_cast<char>(algorithm.back() - 32));
 }
 
+// Short enough to stand below one of a dozen bars.
+std::string short_size(double bytes) {
+  const bool giga = bytes >= 1e9;
+  const double value = bytes / (giga ? 1e9 : 1e6);
+  return fixed(value, giga && value < 10.0 ? 1 : 0) + (giga ? "G" : "M");
+}
+
 void add_bar(BarChart& chart, const std::string& group, const StepParts& parts, double unit) {
   chart.groups.push_back(group);
   const std::array values = {parts.forward, parts.per_example, parts.per_batch, parts.update};
@@ -31,9 +38,9 @@ BarChart empty_chart(const std::string& title, const std::string& note) {
   return {.head = {title, note},
           .y = {.name = "times SGD's step"},
           .series = {{.name = "forward"},
-                     {.name = "backward per example"},
-                     {.name = "backward per batch"},
-                     {.name = "model update"}},
+                     {.name = "per example"},
+                     {.name = "per batch"},
+                     {.name = "update"}},
           .kind = BarChart::Kind::stacked};
 }
 
@@ -77,7 +84,7 @@ Findings time_breakdown(Lab& lab) {
                           cell(parts.total()), cell(parts.total() / sgd),
                           std::string(name_of(Standing::measured))});
       const bool shown = name != "sgd" || bytes == sizes.back();
-      if (shown) add_bar(chart, short_name(name) + " " + size_text(m.table_bytes()), parts, sgd);
+      if (shown) add_bar(chart, short_name(name) + " " + short_size(m.table_bytes()), parts, sgd);
     }
   }
   findings.pictures.push_back({"", svg_of(chart)});
@@ -87,7 +94,8 @@ Findings time_breakdown(Lab& lab) {
   findings.comparisons.push_back(
       {"DP-SGD(F) faster than (R), smallest tables", "1.5x at 96 MB",
        times_text(least.ratio("dpsgd-r", "dpsgd-f")) + " " + gigabytes_text(least),
-       "(R) forms every example's gradient of every layer on two cores; the paper's GPU does"});
+       "(R) forms every example's gradient of every layer: more work for two cores than for a "
+       "GPU"});
   const double apart = (eager_ms_at(largest.of("dpsgd-r"), largest.table_bytes(), kPaperBytes) -
                         eager_ms_at(largest.of("dpsgd-f"), largest.table_bytes(), kPaperBytes)) /
                        eager_ms_at(largest.of("dpsgd-f"), largest.table_bytes(), kPaperBytes);
