@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/experiments.h"
 #include "lazydp/apps/paper/settings.h"
 #include "lazydp/apps/paper/tiny_run.h"
@@ -81,11 +82,10 @@ void count_leaks(Lab& lab, Findings& findings) {
 Findings eana(Lab& lab) {
   Findings findings;
   findings.sheet.columns = {"what", "batch", "algorithm", "value", "beside", "standing"};
-  BarChart chart{.y = {.name = "times SGD's step"},
-                 .series = {{.name = "sgd"}, {.name = "eana"}, {.name = "lazydp"}}};
   const Measurement& normal = lab.measure(contest(lab, lab.effort().batch()));
-  chart.head = {"LazyDP and EANA, normalised to SGD at the default batch",
-                how(normal) + ", " + size_text(normal.table_bytes())};
+  BarChart chart = empty_bars("LazyDP and EANA, normalised to SGD at the default batch",
+                              how(normal) + ", " + size_text(normal.table_bytes()),
+                              "times SGD's step", {"sgd", "eana", "lazydp"});
   double least = std::numeric_limits<double>::max();
   double most = std::numeric_limits<double>::lowest();
   for (const std::uint64_t batch : lab.effort().batches) {

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/experiments.h"
 #include "lazydp/apps/paper/settings.h"
 #include "lazydp/apps/paper/sizes.h"
@@ -36,16 +37,13 @@ Findings end_to_end(Lab& lab) {
       "times_sgd_same_batch", "standing"};
   const Measurement& normal = lab.measure(contest(lab, lab.effort().batch()));
   const double unit = normal.ms("sgd");
-  BarChart chart{.head = {"Step time, normalised to SGD at the default batch",
-                          how(normal) + ", " + size_text(normal.table_bytes())},
-                 .y = {.name = "times SGD's step"}};
-  BarChart far{.head = {"Extrapolated to the paper's " + size_text(kPaperBytes),
-                        "not measured: eager noise linear in bytes, all else as measured"},
-               .y = {.name = "times SGD's step", .scale = ChartAxis::Scale::logarithmic}};
-  for (const std::string_view name : kShown) {
-    chart.series.push_back({.name = std::string(name)});
-    far.series.push_back({.name = std::string(name)});
-  }
+  const std::vector<std::string> names(kShown.begin(), kShown.end());
+  BarChart chart =
+      empty_bars("Step time, normalised to SGD at the default batch",
+                 how(normal) + ", " + size_text(normal.table_bytes()), "times SGD's step", names);
+  BarChart far = empty_bars("Extrapolated to the paper's " + size_text(kPaperBytes),
+                            "not measured: eager noise linear in bytes, all else as measured",
+                            "times SGD's step", names, ChartAxis::Scale::logarithmic);
   Span eager, no_ans, lazy, gain, eager_far, gain_far;
   for (const std::uint64_t batch : lab.effort().batches) {
     const Measurement& m = lab.measure(contest(lab, batch));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/experiments.h"
 #include "lazydp/apps/paper/settings.h"
 #include "lazydp/apps/paper/sizes.h"
@@ -23,12 +24,9 @@ Findings energy(Lab& lab) {
   Findings findings;
   findings.sheet.columns = {"table_bytes",        "algorithm", "joules_a_step",
                             "cpu_seconds_a_step", "times_sgd", "standing"};
-  BarChart chart{.head = {readable ? "Energy of a step"
-                                   : "CPU-seconds of a step (energy: not "
-                                     "readable here)",
-                          how(m) + ", " + size_text(m.table_bytes())},
-                 .y = {.name = unit + ", times SGD's"},
-                 .series = {{.name = unit}}};
+  BarChart chart = empty_bars(
+      readable ? "Energy of a step" : "CPU-seconds of a step (energy: not readable here)",
+      how(m) + ", " + size_text(m.table_bytes()), unit + ", times SGD's", {unit});
   for (const Measured& each : m.measured) {
     const double ratio = a_step(each) / a_step(m.of("sgd"));
     findings.sheet.add(

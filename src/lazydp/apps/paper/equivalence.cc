@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/experiments.h"
 #include "lazydp/apps/paper/kolmogorov.h"
 #include "lazydp/apps/paper/tiny_run.h"
@@ -82,7 +83,8 @@ ChartLine density_of(const std::string& name, const std::vector<double>& values)
       counts[static_cast<std::size_t>(place)] += 1.0;
     }
   }
-  ChartLine line{.name = name};
+  ChartLine line;
+  line.name = name;
   for (std::size_t i = 0; i < kBins; ++i) {
     line.points.push_back({.x = -kEdge + kWidth * (static_cast<double>(i) + 0.5),
                            .y = counts[i] / static_cast<double>(values.size()) / kWidth});
@@ -91,7 +93,8 @@ ChartLine density_of(const std::string& name, const std::vector<double>& values)
 }
 
 ChartLine normal_density() {
-  ChartLine line{.name = "normal"};
+  ChartLine line;
+  line.name = "normal";
   for (double x = -4.0; x <= 4.0; x += 0.1) {
     line.points.push_back(
         {.x = x, .y = std::exp(-0.5 * x * x) / std::sqrt(2.0 * std::numbers::pi)});
@@ -119,12 +122,11 @@ Findings equivalence(Lab& lab) {
   findings.sheet.add(
       {"largest difference of a parameter to dpsgd-f", "lazydp", cell(other), "", measured});
 
-  LineChart chart{
-      .head = {"What noise does to weights in " + std::to_string(setting.steps) + " steps",
-               "in standard deviations of eager DP-SGD's noise"},
-      .x = {.name = "standard deviations", .from_zero = false},
-      .y = {.name = "density"},
-      .lines = {normal_density()}};
+  LineChart chart = empty_lines(
+      "What noise does to weights in " + std::to_string(setting.steps) + " steps",
+      "in standard deviations of eager DP-SGD's noise", "standard deviations", "density");
+  chart.x.from_zero = false;
+  chart.lines.push_back(normal_density());
   setting.noise_multiplier = kLoud;
   setting.rate /= 1e3;
   std::string told;

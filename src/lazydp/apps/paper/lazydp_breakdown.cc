@@ -3,6 +3,7 @@
 #include <array>
 
 #include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/experiments.h"
 #include "lazydp/apps/paper/overhead_passes.h"
 #include "lazydp/apps/paper/settings.h"
@@ -19,9 +20,8 @@ Findings lazydp_breakdown(Lab& lab) {
 
   Findings findings;
   findings.sheet.columns = {"part", "ms", "share_of_step", "standing"};
-  BarChart chart{.head = {"Where LazyDP's time goes", how(m) + ", " + size_text(m.table_bytes())},
-                 .y = {.name = "ms"},
-                 .series = {{.name = "a step"}}};
+  BarChart chart = empty_bars("Where LazyDP's time goes",
+                              how(m) + ", " + size_text(m.table_bytes()), "ms", {"a step"});
   const auto add = [&](const std::string& part, double ms) {
     findings.sheet.add(
         {part, cell(ms), cell(ms / total), std::string(name_of(Standing::measured))});

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/experiments.h"
 #include "lazydp/apps/paper/settings.h"
 #include "lazydp/apps/paper/words.h"
@@ -46,9 +47,8 @@ Findings memory_overhead(Lab& lab) {
   Findings findings;
   findings.sheet.columns = {"model",         "table_bytes", "history_bytes",
                             "history_share", "queue_bytes", "standing"};
-  BarChart chart{.head = {"Memory that LazyDP adds", "history and queue, of full-size models"},
-                 .y = {.name = "% of the tables"},
-                 .series = {{.name = "history"}}};
+  BarChart chart = empty_bars("Memory that LazyDP adds", "history, of full-size models",
+                              "% of the tables", {"history"});
   const double a_row = history_bytes_a_row(lab);
   const std::uint64_t batch = lab.effort().batch();
   double worst_rmc = 0.0;

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/experiments.h"
 #include "lazydp/apps/paper/settings.h"
 #include "lazydp/apps/paper/sizes.h"
@@ -31,10 +32,9 @@ Findings reductions(Lab& lab) {
   findings.sheet.columns = {"table_bytes",     "algorithm",         "noise_sampling_ms",
                             "noise_update_ms", "noisy_gradient_ms", "step_ms",
                             "lateness",        "standing"};
-  BarChart chart{.head = {"What laziness and aggregation each remove",
-                          how(m) + ", " + size_text(m.table_bytes())},
-                 .y = {.name = "ms", .scale = ChartAxis::Scale::logarithmic},
-                 .series = {{.name = "noise sampling"}, {.name = "noise update"}}};
+  BarChart chart = empty_bars("What laziness and aggregation each remove",
+                              how(m) + ", " + size_text(m.table_bytes()), "ms",
+                              {"noise sampling", "noise update"}, ChartAxis::Scale::logarithmic);
   for (const std::string_view name : kStages) {
     const NoiseCost cost = cost_of(m.of(name));
     findings.sheet.add({cell(m.table_bytes()), std::string(name), cell(cost.sampling),

@@ -5,7 +5,7 @@
 #include <limits>
 #include <numeric>
 
-#include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/settings.h"
 #include "lazydp/apps/paper/sizes.h"
 #include "lazydp/apps/paper/step_parts.h"
@@ -27,10 +27,8 @@ double overhead_share(const Measurement& lazy) {
 }
 
 BarChart chart_of(const std::string& title, const std::string& note) {
-  BarChart chart{.head = {title, note},
-                 .y = {.name = "times the first SGD", .scale = ChartAxis::Scale::logarithmic}};
-  for (const std::string_view name : kShown) chart.series.push_back({.name = std::string(name)});
-  return chart;
+  return empty_bars(title, note, "times the first SGD", {kShown.begin(), kShown.end()},
+                    ChartAxis::Scale::logarithmic);
 }
 
 void tell(Sheet& sheet, const std::string& label, double bytes, std::string_view algorithm,

@@ -1,6 +1,7 @@
 // Rows of tables that one step reads and writes, counted.
 
 #include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/experiments.h"
 #include "lazydp/apps/paper/settings.h"
 #include "lazydp/apps/paper/words.h"
@@ -12,10 +13,9 @@ Findings table_accesses(Lab& lab) {
   Findings findings;
   findings.sheet.columns = {"table_bytes", "batch",        "algorithm",
                             "rows_read",   "rows_written", "standing"};
-  BarChart chart{
-      .head = {"Rows that a step reads and writes", how(m) + ", " + size_text(m.table_bytes())},
-      .y = {.name = "rows", .scale = ChartAxis::Scale::logarithmic},
-      .series = {{.name = "read"}, {.name = "written"}}};
+  BarChart chart =
+      empty_bars("Rows that a step reads and writes", how(m) + ", " + size_text(m.table_bytes()),
+                 "rows", {"read", "written"}, ChartAxis::Scale::logarithmic);
   for (const Measured& each : m.measured) {
     findings.sheet.add({cell(m.table_bytes()), cell(static_cast<double>(m.options.batch)),
                         std::string(each.recipe.name), cell(each.times.rows_read()),

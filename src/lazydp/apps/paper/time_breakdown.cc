@@ -3,6 +3,7 @@
 #include <array>
 
 #include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/experiments.h"
 #include "lazydp/apps/paper/settings.h"
 #include "lazydp/apps/paper/sizes.h"
@@ -34,21 +35,17 @@ void add_bar(BarChart& chart, const std::string& group, const StepParts& parts, 
   }
 }
 
-BarChart empty_chart(const std::string& title, const std::string& note) {
-  return {.head = {title, note},
-          .y = {.name = "times SGD's step"},
-          .series = {{.name = "forward"},
-                     {.name = "per example"},
-                     {.name = "per batch"},
-                     {.name = "update"}},
-          .kind = BarChart::Kind::stacked};
+BarChart stages_chart(const std::string& title, const std::string& note) {
+  return empty_bars(title, note, "times SGD's step",
+                    {"forward", "per example", "per batch", "update"}, ChartAxis::Scale::linear,
+                    BarChart::Kind::stacked);
 }
 
 // The largest that was measured, with its noise scaled to the paper's tables.
 void extrapolate(const Measurement& largest, double sgd, Findings& findings) {
-  BarChart chart = empty_chart("Extrapolated to the paper's " + size_text(kPaperBytes),
-                               "not measured: noise of " + size_text(largest.table_bytes()) +
-                                   " x " + times_text(kPaperBytes / largest.table_bytes()));
+  BarChart chart = stages_chart("Extrapolated to the paper's " + size_text(kPaperBytes),
+                                "not measured: noise of " + size_text(largest.table_bytes()) +
+                                    " x " + times_text(kPaperBytes / largest.table_bytes()));
   for (const std::string_view name : kEager) {
     StepParts parts = parts_of(largest.of(name));
     const double noise = largest.of(name).times.noise_ms();
@@ -73,8 +70,8 @@ Findings time_breakdown(Lab& lab) {
   const std::vector<double> sizes = sizes_to_measure(lab.effort());
   const Measurement& largest = lab.measure(staged(lab, sizes.back()));
   const double sgd = parts_of(largest.of("sgd")).total();
-  BarChart chart = empty_chart("Where a step's time goes",
-                               how(largest) + "; SGD at " + size_text(largest.table_bytes()));
+  BarChart chart = stages_chart("Where a step's time goes",
+                                how(largest) + "; SGD at " + size_text(largest.table_bytes()));
   for (const double bytes : sizes) {
     const Measurement& m = lab.measure(staged(lab, bytes));
     for (const std::string_view name : kShown) {

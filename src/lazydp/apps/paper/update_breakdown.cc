@@ -3,6 +3,7 @@
 #include <array>
 
 #include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/experiments.h"
 #include "lazydp/apps/paper/settings.h"
 #include "lazydp/apps/paper/sizes.h"
@@ -47,12 +48,9 @@ Findings update_breakdown(Lab& lab) {
   findings.sheet.columns = {
       "table_bytes", "noise_sampling_ms", "noisy_gradient_ms", "noise_update_ms", "other_ms",
       "update_ms",   "times_smallest",    "share_of_update",   "share_of_step",   "standing"};
-  BarChart chart{.y = {.name = "% of the model update"},
-                 .series = {{.name = "noise sampling"},
-                            {.name = "noisy gradient"},
-                            {.name = "noisy update"},
-                            {.name = "other"}},
-                 .kind = BarChart::Kind::stacked};
+  BarChart chart = empty_bars("DP-SGD(F)'s model update", "", "% of the model update",
+                              {"noise sampling", "noisy gradient", "noisy update", "other"},
+                              ChartAxis::Scale::linear, BarChart::Kind::stacked);
   double least = 0.0;
   for (const double bytes : sizes_to_measure(lab.effort())) {
     const Measurement& m = lab.measure(staged(lab, bytes));
@@ -66,7 +64,7 @@ Findings update_breakdown(Lab& lab) {
   const Measured& eager = largest.of("dpsgd-f");
   const UpdateParts here = update_of(eager);
   const double step = parts_of(eager).total();
-  chart.head = {"DP-SGD(F)'s model update", how(largest)};
+  chart.head.note = how(largest);
 
   UpdateParts there = here;
   const double grow = kPaperBytes / largest.table_bytes();

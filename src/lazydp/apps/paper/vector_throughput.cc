@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "lazydp/apps/chart.h"
+#include "lazydp/apps/paper/empty_chart.h"
 #include "lazydp/apps/paper/experiments.h"
 #include "lazydp/apps/paper/words.h"
 #include "lazydp/base/huge_memory.h"
@@ -63,7 +64,8 @@ Findings vector_throughput(Lab& lab) {
                         cell(bytes * count / seconds * 1e-9),
                         std::string(name_of(Standing::measured))});
   };
-  ChartLine curve{.name = "multiply-adds"};
+  ChartLine curve;
+  curve.name = "multiply-adds";
   double peak = 0.0;
   double bandwidth = 0.0;
   constexpr double kReadAndWritten = 2 * sizeof(float);
@@ -93,17 +95,23 @@ Findings vector_throughput(Lab& lab) {
   add("noise update", kUpdateOperations, update_seconds, kUpdateBytes);
   const double update_bandwidth = kUpdateBytes * count / update_seconds * 1e-9;
 
-  LineChart chart{
-      .head = {"Vector throughput", size_text(count * sizeof(float)) + ", " +
-                                        std::to_string(thread_count()) + " threads, vectors of " +
-                                        std::to_string(vector_lanes()) + " floats"},
-      .x = {.name = "operations a loaded vector", .scale = ChartAxis::Scale::logarithmic},
-      .y = {.name = "billion operations a second", .scale = ChartAxis::Scale::logarithmic},
-      .lines = {std::move(curve),
-                {.name = "noise sampling", .points = {{.x = noise_operations, .y = noise_rate}}},
-                {.name = "noise update",
-                 .points = {{.x = kUpdateOperations,
-                             .y = kUpdateOperations * count / update_seconds * 1e-9}}}}};
+  const auto dot = [](const std::string& name, double x_at, double y_at) {
+    ChartLine line;
+    line.name = name;
+    line.points.push_back({.x = x_at, .y = y_at});
+    return line;
+  };
+  LineChart chart =
+      empty_lines("Vector throughput",
+                  size_text(count * sizeof(float)) + ", " + std::to_string(thread_count()) +
+                      " threads, vectors of " + std::to_string(vector_lanes()) + " floats",
+                  "operations a loaded vector", "billion operations a second");
+  chart.x.scale = ChartAxis::Scale::logarithmic;
+  chart.y.scale = ChartAxis::Scale::logarithmic;
+  chart.lines.push_back(curve);
+  chart.lines.push_back(dot("noise sampling", noise_operations, noise_rate));
+  chart.lines.push_back(
+      dot("noise update", kUpdateOperations, kUpdateOperations * count / update_seconds * 1e-9));
   findings.pictures.push_back({"", svg_of(chart)});
   findings.comparisons = {
       {"noise sampling, operations a vector", "101", fixed(noise_operations, 1),
