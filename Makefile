@@ -1,7 +1,7 @@
 # The two commands are `make demo` and `make test`. A target says what happens, scripts/ says how,
 # CMakePresets.json says with which flags.
 
-.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-kernels bench-steps bench-growth bench-torch package wheels docs
+.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-kernels bench-steps bench-growth bench-torch package wheels docs bench-paper
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -62,6 +62,9 @@ wheels: ## a wheel for every supported Python on this machine, in build/packages
 
 docs: ## the site of docs/ and the API reference, in build/site
 	@scripts/docs.sh
+
+bench-paper: build ## the paper's experiments into build/paper (EFFORT=--quick: a quarter of an hour; --smoke: a minute)
+	@build/lazydp bench paper $(EFFORT) --out build/paper
 
 asan: ## run the tests under the address and undefined-behaviour sanitizers
 	@scripts/install.sh test

@@ -88,6 +88,21 @@ TEST(Chart, StacksBarsOnEachOther) {
   EXPECT_DOUBLE_EQ(std::stod(heights[3]), 228);
 }
 
+TEST(Chart, DrawsWhatWasNotMeasuredApart) {
+  const std::string svg = svg_of(BarChart{
+      .groups = {"here", "there", "nowhere"},
+      .y = {.name = "ms"},
+      .series = {
+          {"dpsgd-f",
+           {{.value = 1}, {.value = 2, .extrapolated = true}, {.note = "out of memory: 97 GB"}}}}});
+  const auto bars = all(svg, "(<rect x=[^>]*>)");
+  ASSERT_EQ(bars.size(), 2u);
+  EXPECT_EQ(bars[0].find("stroke-dasharray"), std::string::npos);
+  EXPECT_NE(bars[1].find("stroke-dasharray"), std::string::npos);
+  EXPECT_NE(svg.find("dpsgd-f: 2 (extrapolated)"), std::string::npos);
+  EXPECT_NE(svg.find(">out of memory: 97 GB<"), std::string::npos);
+}
+
 TEST(Chart, KeepsNamesApartAndInsideThePicture) {
   LineChart chart{.x = {.name = "x"}, .y = {.name = "y"}};
   for (int i = 0; i < 7; ++i) {

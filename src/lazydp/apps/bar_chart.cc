@@ -66,6 +66,17 @@ void draw_whisker(ChartCanvas& canvas, const ChartRange& range, const PlacedAxis
   }
 }
 
+// Why there is no bar, upright in its place.
+void draw_note(ChartCanvas& canvas, const Slot& slot, const std::string& note) {
+  if (note.empty()) return;
+  constexpr double kUp = 8, kDown = 4;
+  const std::string x = fixed(slot.middle() + kDown, 1);
+  const std::string y = fixed(F::kBottom - kUp, 1);
+  canvas.text(slot.middle() + kDown, F::kBottom - kUp,
+              "font-size=\"12\" fill=\"#6b7385\" transform=\"rotate(-90 " + x + " " + y + ")\"",
+              note);
+}
+
 void draw_group(ChartCanvas& canvas, const BarChart& chart, const ChartRange& range,
                 const PlacedAxis& y, std::size_t g) {
   const Slot group = Slot::of_group(g, chart.groups.size());
@@ -73,12 +84,17 @@ void draw_group(ChartCanvas& canvas, const BarChart& chart, const ChartRange& ra
   double below = 0.0;
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     const ChartBar bar = bar_at(chart.series[s], g);
-    if (!range.shows(bar.value)) continue;
     const Slot slot = stacked ? group : group.of_bar(s, chart.series.size());
+    if (!range.shows(bar.value)) {
+      draw_note(canvas, slot, bar.note);
+      continue;
+    }
     const double foot = stacked ? y.place(below) : y.foot();
     below += bar.value;
-    canvas.rectangle(slot.left, y.place(stacked ? below : bar.value), slot.right, foot,
-                     chart_colour(s), tip(chart, chart.series[s], g, bar.value));
+    canvas.rectangle(
+        slot.left, y.place(stacked ? below : bar.value), slot.right, foot, chart_colour(s),
+        tip(chart, chart.series[s], g, bar.value) + (bar.extrapolated ? " (extrapolated)" : ""),
+        bar.extrapolated ? ChartCanvas::Fill::outline : ChartCanvas::Fill::solid);
     if (!stacked) draw_whisker(canvas, range, y, slot, bar);
   }
   constexpr double kText = 21;

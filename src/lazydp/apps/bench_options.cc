@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "lazydp/apps/defaults.h"
-#include "lazydp/apps/memory_needs.h"
 #include "lazydp/apps/run_options.h"
 #include "lazydp/apps/values.h"
 #include "lazydp/base/system_memory.h"
@@ -44,11 +43,16 @@ Plan BenchOptions::plan(const Recipe& recipe) const {
                     .clip_norm = paper.clip_norm,
                     .noise_multiplier = paper.noise_multiplier,
                     .expected_batch = expected};
-  plan.steps = rounds + kWarmupRounds;
+  plan.steps = rounds + warmup;
   plan.table_rate = kTinyRate;
   plan.dense_rate = kTinyRate;
   plan.noise_draws = noise_draws;
   return plan;
+}
+
+MemoryNeeds memory_needs(const BenchOptions& bench) {
+  return memory_needs(bench.model.shape, bench.contenders, 0.0, bench.performance, bench.batch,
+                      bench.rounds + kAgingSteps, bench.task.bytes());
 }
 
 BenchOptions choose_bench(const Given& given) {
@@ -68,9 +72,7 @@ BenchOptions choose_bench(const Given& given) {
   bench.rounds =
       static_cast<Step>(whole_number("rounds", given.rounds.value_or("31"), 1, kMaxRounds));
   bench.seed = choose_seed(given);
-  require_memory(memory_needs(bench.model.shape, bench.contenders, 0.0, bench.performance,
-                              bench.batch, bench.rounds + kAgingSteps, bench.task.bytes()),
-                 available_memory());
+  require_memory(memory_needs(bench), available_memory());
   return bench;
 }
 

@@ -1,11 +1,13 @@
 #pragma once
-// What `bench steps` was asked to measure, decided.
+// What to measure of steps taken in turn, decided: for `bench steps` by flags, for `bench paper` by
+// its experiments.
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
 #include "lazydp/apps/flags.h"
+#include "lazydp/apps/memory_needs.h"
 #include "lazydp/apps/model_options.h"
 #include "lazydp/apps/task.h"
 #include "lazydp/train/plan.h"
@@ -19,6 +21,7 @@ struct BenchOptions {
   Performance performance;
   std::uint64_t batch = 0;
   Step rounds = 0;
+  Step warmup = 3;  // rounds before those that count
   unsigned noise_draws = 1;
   std::optional<std::uint64_t> seed;
 
@@ -26,7 +29,8 @@ struct BenchOptions {
   Plan plan(const Recipe& recipe) const;
 };
 
-inline constexpr Step kWarmupRounds = 3;
+// What all contenders together take of memory, the steps that rows have waited for among it.
+MemoryNeeds memory_needs(const BenchOptions& bench);
 
 // Throws UserError for what cannot be measured, or does not fit into memory.
 BenchOptions choose_bench(const Given& given);

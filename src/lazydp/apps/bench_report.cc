@@ -19,12 +19,7 @@ double noise_speed(const BenchOptions& options, const Measured& contender) {
     return std::numeric_limits<double>::quiet_NaN();
   }
   const double elements = static_cast<double>(options.model.shape.table_bytes()) / sizeof(float);
-  double ms = 0.0;
-  for (const Stage stage : {Stage::settle, Stage::history, Stage::noise_sampling,
-                            Stage::noisy_gradient, Stage::noise_update}) {
-    ms += contender.times.stage_ms(stage);
-  }
-  return elements / (ms * 1e-3);
+  return elements / (contender.times.noise_ms() * 1e-3);
 }
 
 // The same for all whose rows wait: it follows from where look-ups go. NaN if there are none.

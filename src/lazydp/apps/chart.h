@@ -47,7 +47,9 @@ struct LineChart {
 struct ChartBar {
   double value = kNotThere;  // not finite: no bar
   double low = kNotThere;
-  double high = kNotThere;  // an interval, drawn as a whisker
+  double high = kNotThere;    // an interval, drawn as a whisker
+  bool extrapolated = false;  // not measured: drawn as an outline
+  std::string note = {};      // stands upright where the bar is missing
 };
 
 struct BarSeries {

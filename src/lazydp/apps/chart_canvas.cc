@@ -53,10 +53,13 @@ void ChartCanvas::line(double x1, double y1, double x2, double y2, std::string_v
 }
 
 void ChartCanvas::rectangle(double left, double top, double right, double bottom,
-                            std::string_view colour, std::string_view tip) {
+                            std::string_view colour, std::string_view tip, Fill fill) {
   out_ << "<rect x=\"" << at(left) << "\" y=\"" << at(top) << "\" width=\"" << at(right - left)
        << "\" height=\"" << at(std::max(0.0, bottom - top)) << "\" fill=\"" << colour
-       << "\"><title>" << escaped(tip) << "</title></rect>\n";
+       << (fill == Fill::solid ? "\""
+                               : "\" fill-opacity=\"0.15\" stroke-dasharray=\"4 3\" stroke=\"" +
+                                     std::string(colour) + "\"")
+       << "><title>" << escaped(tip) << "</title></rect>\n";
 }
 
 void ChartCanvas::path(std::string_view attributes,

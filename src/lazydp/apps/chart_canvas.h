@@ -3,6 +3,7 @@
 // touch.
 
 #include <array>
+#include <cstdint>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -38,9 +39,11 @@ class ChartCanvas {
   void text(double x, double y, std::string_view attributes, std::string_view content);
   void line(double x1, double y1, double x2, double y2, std::string_view attributes);
 
+  enum class Fill : std::uint8_t { solid, outline };
+
   // `tip` is shown to whoever points at it.
   void rectangle(double left, double top, double right, double bottom, std::string_view colour,
-                 std::string_view tip);
+                 std::string_view tip, Fill fill = Fill::solid);
   void path(std::string_view attributes, const std::vector<std::array<double, 2>>& places,
             std::string_view tip);
 

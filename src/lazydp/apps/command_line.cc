@@ -80,7 +80,8 @@ std::vector<std::string> operands_of(const Verb& verb, const std::vector<std::st
     refuse("unknown flag '" + *unknown + "' for " + name, *unknown, flags, name + " --help");
   }
   const bool many = verb.operands.find("...") != std::string_view::npos;
-  if (left.size() < wanted.size() || (left.size() > wanted.size() && !many)) {
+  const bool optional = verb.operands.starts_with('[');
+  if ((left.size() < wanted.size() && !optional) || (left.size() > wanted.size() && !many)) {
     throw UserError(name + " takes " + std::string(verb.operands) + ", and " +
                     std::to_string(left.size()) + " such words were given; see " + name +
                     " --help");

@@ -17,7 +17,7 @@ struct Verb {
   std::string_view summary;
   std::string_view example;
   void (*run)(const Given& given);
-  std::string_view operands = {};  // what it takes beside flags: "DIR", "IN... OUT"
+  std::string_view operands = {};  // what it takes beside flags: "DIR", "IN... OUT", "[NAME...]"
 };
 
 // The flags that a verb takes, in their order.

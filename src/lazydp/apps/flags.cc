@@ -8,6 +8,7 @@ namespace {
 constexpr std::uint32_t kTrain = train_flags | resume_flags;  // who resumes may change things
 constexpr std::uint32_t kBench = bench_flags;
 constexpr std::uint32_t kRuns = kTrain | bench_flags;
+constexpr std::uint32_t kPaper = paper_flags;
 constexpr std::uint32_t kCosts = privacy_flags;
 constexpr std::uint32_t kAudit = audit_flags;
 constexpr std::uint32_t kMechanism = kTrain | privacy_flags;
@@ -19,7 +20,7 @@ constexpr std::uint32_t kGenerate = generate_flags;
 constexpr std::uint32_t kInspect = inspect_flags;
 constexpr std::uint32_t kShapes = kRuns | kGenerate;
 constexpr std::uint32_t kDataFiles = kConvert | kGenerate | kInspect;
-constexpr std::uint32_t kOut = kAll | release_flags | kCosts | kAudit | kDataFiles;
+constexpr std::uint32_t kOut = kAll | kPaper | release_flags | kCosts | kAudit | kDataFiles;
 constexpr std::uint32_t kSweep = sweep_flags;
 
 constexpr std::string_view kModel = "Model";
@@ -118,7 +119,7 @@ constexpr std::array kFlags = {
          "who computes epsilon; pld (lazydp privacy: also both)"},
     Flag{"--privacy-unit", &G::privacy_unit, kTrain, "example|COLUMN", kPrivacy,
          "what is protected: an example, or all examples of one value of a key column; example"},
-    Flag{"--seed", &G::seed, kAll | kAudit, "N", kPrivacy,
+    Flag{"--seed", &G::seed, kAll | kAudit | kPaper, "N", kPrivacy,
          "fixes all randomness: runs repeat, and no epsilon is claimed"},
 
     Flag{"--settle", &G::settle, kRuns, "ahead|on-read", kRun,
@@ -129,16 +130,23 @@ constexpr std::array kFlags = {
     Flag{"--eval-every", &G::eval_every, kTrain, "STEPS", kRun,
          "held-out AUC and log-loss while training; only at the end"},
     Flag{"--rounds", &G::rounds, kBench, "N", kRun, "measured steps of each contender; 31"},
+    Flag{"--smoke", &G::smoke, kPaper, "", kRun,
+         "tiny batches and tables, a minute or two: shows that all of it works"},
+    Flag{"--quick", &G::quick, kPaper, "", kRun, "tables of 1 GB, under a quarter of an hour"},
+    Flag{"--max-table-gb", &G::max_table_gb, kPaper, "N", kRun,
+         "the largest tables instead; three quarters of the free memory, at most the paper's 96"},
     Flag{"--dry-run", &G::dry_run, train_flags, "", kRun,
          "says what the run would claim, need and take, and trains nothing", false},
     Flag{"--json", &G::json, kOut, "FILE|-", kRun, "the numbers, for machines", false},
     Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture", false},
     Flag{"--quiet", &G::quiet, kOut | kSweep, "", kRun, "no progress", false},
-    Flag{"--config", &G::config, kAll | kCosts | kAudit | kDataFiles, "FILE", kRun,
+    Flag{"--config", &G::config, kAll | kPaper | kCosts | kAudit | kDataFiles, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins", false},
 
     Flag{"--out", &G::out, train_flags, "DIR", kFiles,
          "the run's folder: config, metrics, secret checkpoints and, at the end, model/", false},
+    Flag{"--out", &G::out, kPaper, "DIR", kFiles,
+         "for a CSV and SVGs of each experiment, and index.html with all of them", false},
     Flag{"--checkpoint-every", &G::checkpoint_every, kTrain, "N|TIME", kFiles,
          "save the state every so many steps (500) or so often (10m); never"},
     Flag{"--table-storage", &G::table_storage, kTrain, "memory|file:DIR", kFiles,

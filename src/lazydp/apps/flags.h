@@ -25,6 +25,7 @@ struct Given {
       previous;
   Text data, validation, test, split_by, privacy_unit;
   Text schema, guess, salt, min_count, max_bad_lines, verify, show;
+  Text smoke, quick, max_table_gb;
   Text json, svg, quiet, config;
 
   std::vector<std::string> operands = {};  // what stood beside the flags: files and folders
@@ -45,6 +46,7 @@ enum Takes : std::uint32_t {
   generate_flags = 1 << 10,
   inspect_flags = 1 << 11,
   sweep_flags = 1 << 20,
+  paper_flags = 1 << 16,
 };
 
 struct Flag {

@@ -7,11 +7,25 @@
 #include "lazydp/apps/contender.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/run_options.h"
+#include "lazydp/base/energy.h"
 
 namespace lazydp::apps {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// What this process has taken of the machine since the meter was made.
+class Meter {
+ public:
+  Spent since() const {
+    return {.cpu_seconds = cpu_seconds() - cpu_seconds_,
+            .joules = energy_counters().joules_since(energy_)};
+  }
+
+ private:
+  double cpu_seconds_ = cpu_seconds();
+  EnergyCounters energy_ = energy_counters();
+};
 
 // The order of round r: rotated by one each time, and turned round after every full turn, so that
 // nobody always comes after the same neighbour.
@@ -39,19 +53,23 @@ std::vector<Measured> interleave(const BenchOptions& options, const Task& task,
     contenders.push_back(make_contender(options, task, recipe, seed, i, session));
     measured.push_back({.recipe = recipe,
                         .times = {},
+                        .spent = {},
                         .history_bytes = contenders[i].trainer->updates().bytes(),
                         .lateness = contenders[i].lateness});
   }
-  const Step rounds = kWarmupRounds + options.rounds;
+  const Step rounds = options.warmup + options.rounds;
   progress.begin("bench", rounds);
   for (Step round = 1; round <= rounds; ++round) {
     StepReport of_round;
     of_round.step = round;
     of_round.mean_loss = kNone;
     for (const std::size_t i : order_of(round, contenders.size())) {
+      const Meter meter;
       const StepReport& report = contenders[i].trainer->step();
       of_round.examples += report.examples;
-      if (round > kWarmupRounds) measured[i].times.add(report);
+      if (round <= options.warmup) continue;
+      measured[i].spent += meter.since();
+      measured[i].times.add(report);
     }
     progress.step(of_round, [] { return kNone; });
   }

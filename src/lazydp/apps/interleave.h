@@ -11,9 +11,22 @@
 
 namespace lazydp::apps {
 
+// Over all counted steps of one contender.
+struct Spent {
+  double cpu_seconds = 0.0;  // of all threads
+  double joules = 0.0;       // of the whole machine; NaN where it has no counters that we may read
+
+  Spent& operator+=(const Spent& more) {
+    cpu_seconds += more.cpu_seconds;
+    joules += more.joules;
+    return *this;
+  }
+};
+
 struct Measured {
   Recipe recipe;
   StepTimes times;
+  Spent spent;
   std::size_t history_bytes = 0;
   // Steps for which the rows that a step reads had waited, on average, when the rounds began; NaN
   // where rows never wait.

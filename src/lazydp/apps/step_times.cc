@@ -59,6 +59,12 @@ StageTimes StepTimes::stages_ms(const Recipe& recipe, Kernels kernels) const {
   return times;
 }
 
+double StepTimes::noise_ms() const {
+  double ms = stage_ms(Stage::settle);
+  for (const Stage stage : kSettleStages) ms += stage_ms(stage);
+  return ms;
+}
+
 double StepTimes::stage_ms(Stage stage) const {
   return per_step(seconds_[index(stage)]) * kMillis;
 }

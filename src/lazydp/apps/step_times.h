@@ -28,6 +28,9 @@ class StepTimes {
   // stages, and backward as the pass that sees examples one by one and the one that sees the batch.
   StageTimes stages_ms(const Recipe& recipe, Kernels kernels) const;
   double stage_ms(Stage stage) const;
+
+  // Of making noise and adding it to tables, fused or split.
+  double noise_ms() const;
   double steps() const { return steps_; }
   double rows_read() const { return per_step(static_cast<double>(rows_.read)); }
   double rows_written() const { return per_step(static_cast<double>(rows_.written)); }

@@ -10,6 +10,7 @@ void resume(const Given& given);           // goes on with a run's folder
 void release(const Given& given);          // settles a run and writes its model
 void bench_steps(const Given& given);      // step times of several algorithms, interleaved
 void sweep(const Given& given);            // a run for every point of a grid, one CSV
+void bench_paper(const Given& given);      // the paper's experiments, into a folder
 void demo(const Given& given);             // SGD and LazyDP on the click task, side by side
 void convert_criteo(const Given& given);   // Criteo logs to a data file
 void convert_csv(const Given& given);      // any separated text to a data file, by a schema

@@ -1,0 +1,38 @@
+#pragma once
+// SGD, LazyDP and DP-SGD(F) on variations of the default setting, with LazyDP's own overhead.
+
+#include <string>
+#include <vector>
+
+#include "lazydp/apps/paper/findings.h"
+#include "lazydp/apps/paper/lab.h"
+
+namespace lazydp::apps::paper {
+
+struct Variation {
+  std::string label;
+  Setting setting;
+};
+
+// How many times longer DP-SGD(F) takes than LazyDP, and what share of LazyDP's step is its own.
+struct Outcome {
+  double gain = 0.0;
+  double far_gain = 0.0;  // extrapolated to the paper's tables
+  double overhead = 0.0;
+};
+
+struct Study {
+  Findings findings;  // without comparisons
+  std::vector<Outcome> outcomes;
+
+  double mean_gain() const;
+  double mean_far_gain() const;
+  std::string overheads() const;  // "8.9 % to 11.9 %"
+};
+
+// Measures every variation whose tables are no larger than the run's largest, and says of the
+// others what they would need. The first variation is measured. The second picture has DP-SGD(F)
+// with the paper's tables, extrapolated.
+Study study(Lab& lab, const std::string& title, const std::vector<Variation>& variations);
+
+}  // namespace lazydp::apps::paper

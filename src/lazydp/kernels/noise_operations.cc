@@ -1,0 +1,63 @@
+// The noise kernel on a twin of the portable vectors that counts what it is asked for.
+
+#include <array>
+
+#include "lazydp/kernels/intensity.h"
+#include "lazydp/kernels/noise_body.h"
+#include "lazydp/kernels/simd_portable.h"
+
+namespace lazydp {
+namespace {
+
+struct CountingSimd : PortableSimd {
+  static inline thread_local std::size_t operations = 0;
+
+  template <class Result>
+  static Result counted(Result result, std::size_t cost = 1) {
+    operations += cost;
+    return result;
+  }
+
+  static F add(F a, F b) { return counted(PortableSimd::add(a, b)); }
+  static F sub(F a, F b) { return counted(PortableSimd::sub(a, b)); }
+  static I sub(I a, I b) { return counted(PortableSimd::sub(a, b)); }
+  static F mul(F a, F b) { return counted(PortableSimd::mul(a, b)); }
+  static F max(F a, F b) { return counted(PortableSimd::max(a, b)); }
+  static F sqrt(F a) { return counted(PortableSimd::sqrt(a)); }
+  static F fma(F a, F b, F c) { return counted(PortableSimd::fma(a, b, c)); }
+  static F fnma(F a, F b, F c) { return counted(PortableSimd::fnma(a, b, c)); }
+  static F fms(F a, F b, F c) { return counted(PortableSimd::fms(a, b, c)); }
+  static F flip_sign(F a, I bits) {  // a shift and an exclusive or
+    return counted(PortableSimd::flip_sign(a, bits), 2);
+  }
+  static F to_float(I a) { return counted(PortableSimd::to_float(a)); }
+  static I bit_and(I a, I b) { return counted(PortableSimd::bit_and(a, b)); }
+  static I abs(I a) { return counted(PortableSimd::abs(a)); }
+  static I shift_right_logical(I a, int n) {
+    return counted(PortableSimd::shift_right_logical(a, n));
+  }
+  static I shift_right_arithmetic(I a, int n) {
+    return counted(PortableSimd::shift_right_arithmetic(a, n));
+  }
+  static unsigned mask_less(I a, std::int32_t bound) {  // a comparison, and its bits gathered
+    return counted(PortableSimd::mask_less(a, bound), 2);
+  }
+  // A vector holds two blocks; each has ten rounds and the first key.
+  static void encrypt(const AesKey& key, std::uint32_t* words, std::size_t blocks) {
+    constexpr std::size_t kRounds = 11;
+    operations += kRounds * ((blocks + 1) / 2);
+    PortableSimd::encrypt(key, words, blocks);
+  }
+};
+
+}  // namespace
+
+double noise_operations_a_vector() {
+  std::array<float, kChunkWords> normals;
+  CountingSimd::operations = 0;
+  fill_normals_body<CountingSimd>(expand_key({}), RowCounters{.refined_low = kChunkWords}, normals);
+  return static_cast<double>(CountingSimd::operations) /
+         static_cast<double>(kChunkWords / box_muller::kLanes);
+}
+
+}  // namespace lazydp
