@@ -37,7 +37,7 @@ void take_turns(const Given& given) {
   std::vector<Contender> contenders;
   for (std::size_t i = 0; i < options.contenders.size(); ++i) {
     contenders.push_back(make_contender(options, task, options.contenders[i], seed, i, session));
-    for (Step round = 1; round <= kWarmupRounds; ++round) contenders[i].trainer->step();
+    for (Step round = 1; round <= options.warmup; ++round) contenders[i].trainer->step();
   }
   std::string line;
   while (std::getline(std::cin, line)) {

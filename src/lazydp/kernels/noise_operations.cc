@@ -39,8 +39,12 @@ struct CountingSimd : PortableSimd {
   static I shift_right_arithmetic(I a, int n) {
     return counted(PortableSimd::shift_right_arithmetic(a, n));
   }
-  static unsigned mask_less(I a, std::int32_t bound) {  // a comparison, and its bits gathered
-    return counted(PortableSimd::mask_less(a, bound), 2);
+  static I add(I a, I b) { return counted(PortableSimd::add(a, b)); }
+  static I min_unsigned(I a, I b) { return counted(PortableSimd::min_unsigned(a, b)); }
+  static I less(I a, I b) { return counted(PortableSimd::less(a, b)); }
+  static unsigned sign_mask(I a) { return counted(PortableSimd::sign_mask(a)); }
+  static bool any_zero(I a) {  // a comparison, and its bits gathered
+    return counted(PortableSimd::any_zero(a), 2);
   }
   // A vector holds two blocks; each has ten rounds and the first key.
   static void encrypt(const AesKey& key, std::uint32_t* words, std::size_t blocks) {
