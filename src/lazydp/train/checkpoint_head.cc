@@ -84,8 +84,9 @@ Json read_json(SealedReader& file) {
   file.read(std::as_writable_bytes(std::span(&size, 1)));
   std::string text;
   read_some(file, size, text);
-  Json json = Json::parse(text);
+  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   wipe(text);  // the key is in it
+  if (json.is_discarded()) throw IoError(file.path() + " is damaged: its head is no JSON");
   return json;
 }
 
@@ -113,8 +114,8 @@ void write_head(SealedWriter& file, const CheckpointHead& head) {
 
 CheckpointHead read_head(SealedReader& file) {
   CheckpointHead head{.seed = Seed::fixed(0)};
+  Json json = read_json(file);  // a wrong key is the user's mistake, what follows is damage
   try {
-    Json json = read_json(file);
     head.step = json.at("step").get<Step>();
     head.settled = json.at("settled").get<bool>();
     head.settings = json.at("settings");
