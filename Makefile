@@ -1,7 +1,7 @@
 # The two commands are `make demo` and `make test`. A target says what happens, scripts/ says how,
 # CMakePresets.json says with which flags.
 
-.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-kernels bench-steps bench-growth bench-torch package wheels docs bench-paper
+.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-kernels bench-steps bench-growth bench-torch bench-utility package wheels docs bench-paper
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -48,6 +48,9 @@ bench-growth: build ## step time over batch, pooling, table size, dimension, thr
 
 bench-plugin: python ## time the plug-in beside plain PyTorch, interleaved (needs 16 GB of memory)
 	@scripts/bench_plugin.sh
+
+bench-utility: build ## AUC of SGD, LazyDP, DP-SGD(F) and EANA at epsilon 1, 3 and 8, over five seeds (takes hours; can be stopped and gone on with)
+	@scripts/bench_utility.sh $(ARGUMENTS)
 
 bench-torch: python ## time the native program beside PyTorch, interleaved (needs 16 GB of memory)
 	@scripts/install.sh test

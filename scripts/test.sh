@@ -3,6 +3,11 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/tools.sh
+# Tests run in folders of their own: a relative path must not depend on that.
+if [[ -n ${LAZYDP_DATA_DIR:-} ]]; then
+  LAZYDP_DATA_DIR=$(cd "$LAZYDP_DATA_DIR" && pwd)
+  export LAZYDP_DATA_DIR
+fi
 ctest=$(dirname "$(find_cmake)")/ctest
 
 # The sanitizers of g++ 12 can't lay out their shadow memory when the kernel randomises addresses

@@ -1,7 +1,8 @@
-// A run of the native trainer for test_native.py to repeat: native_run ALGORITHM KEY writes its
-// shape, its batches, its losses and its weights before and after as JSON. native_run timed
-// ALGORITHM does so with bags of one length and no noise, for benchmarks/torch_check.py. native_run
-// release FOLDER releases a model and writes its scores of a few examples.
+// A run of the native trainer for test_native.py to repeat: native_run ALGORITHM KEY RULE (of
+// the dense weights) writes its shape, its batches, its losses and its weights before and after as
+// JSON. native_run timed ALGORITHM does so with bags of one length and no noise, for
+// benchmarks/torch_check.py. native_run release FOLDER releases a model and writes its scores of a
+// few examples.
 
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -50,9 +51,14 @@ nlohmann::json run(const Plan& plan, World& world, const Dataset& data) {
   return out;
 }
 
-nlohmann::json awkward_run(const std::string& algorithm, std::uint64_t key) {
+nlohmann::json awkward_run(const std::string& algorithm, std::uint64_t key,
+                           const std::string& rule) {
   Settings settings;
   settings.key = key;
+  for (const auto& [name, known] : kDenseRules) {
+    if (name == rule) settings.dense_rule = known;
+  }
+  if (rule == "adam" || rule == "adagrad") settings.dense_rate = 0.02;
   World world(settings.shape, key, settings.sampling_rate);
   return run(plan_of(algorithm, settings), world, world.data);
 }
@@ -96,9 +102,9 @@ nlohmann::json release_run(const std::string& folder) {
 }  // namespace lazydp::oracle
 
 int main(int argc, char** argv) {
-  if (argc != 3) {
+  if (argc != 3 && argc != 4) {
     std::cerr
-        << "usage: native_run ALGORITHM KEY | native_run timed ALGORITHM | native_run release "
+        << "usage: native_run ALGORITHM KEY RULE | native_run timed ALGORITHM | native_run release "
            "FOLDER\n";
     return 2;
   }
@@ -110,6 +116,7 @@ int main(int argc, char** argv) {
     std::cout << lazydp::oracle::timed_run(argv[2]) << '\n';
     return 0;
   }
-  std::cout << lazydp::oracle::awkward_run(argv[1], std::stoull(argv[2])) << '\n';
+  const char* rule = argc == 4 ? argv[3] : "sgd";
+  std::cout << lazydp::oracle::awkward_run(argv[1], std::stoull(argv[2]), rule) << '\n';
   return 0;
 }

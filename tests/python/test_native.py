@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,16 @@ from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
 
-from lazydp import PrivacyEngine, _native
+from lazydp import PrivacyEngine, _native, sgd_group
 
 NATIVE = Path(__file__).parents[2] / "build/dev/tests/native_run"
 SEED = 5
+RULES = {
+    "sgd": torch.optim.SGD,
+    "momentum": partial(torch.optim.SGD, momentum=0.9),
+    "adam": torch.optim.Adam,
+    "adagrad": torch.optim.Adagrad,
+}
 
 
 class Dlrm(nn.Module):
@@ -58,14 +65,23 @@ class NativeDenseNoise:
 
 
 @pytest.mark.parametrize(
-    ("algorithm", "noise"),
-    [("dpsgd-f", "every_row"), ("lazydp-no-ans", "lazy_each_step"), ("lazydp", "lazy")],
+    ("algorithm", "noise", "rule"),
+    [
+        ("dpsgd-f", "every_row", "sgd"),
+        ("lazydp-no-ans", "lazy_each_step", "sgd"),
+        ("lazydp", "lazy", "sgd"),
+        ("lazydp", "lazy", "momentum"),
+        ("lazydp", "lazy", "adam"),
+        ("lazydp", "lazy", "adagrad"),
+    ],
 )
-def test_equals_the_native_trainer(algorithm, noise):
+def test_equals_the_native_trainer(algorithm, noise, rule):
     if not NATIVE.exists():
         pytest.skip("the C++ tests are not built")
     key = int(torch.randint(2**62, (1,), generator=torch.Generator().manual_seed(SEED)))
-    output = subprocess.run([NATIVE, algorithm, str(key)], check=True, capture_output=True).stdout
+    output = subprocess.run(
+        [NATIVE, algorithm, str(key), rule], check=True, capture_output=True
+    ).stdout
     run = json.loads(output)
     model = Dlrm(run["rows"], run["dim"], run["bottom"], run["top"])
     before, place = torch.tensor(run["before"]), 0
@@ -76,11 +92,12 @@ def test_equals_the_native_trainer(algorithm, noise):
     flat = model.flat()
     private, optimizer, _ = PrivacyEngine(accountant="rdp").make_private(
         module=model,
-        optimizer=torch.optim.SGD(
+        optimizer=RULES[rule](
             [
-                {"params": dense, "lr": run["dense_rate"]},
-                {"params": model.tables.parameters(), "lr": run["table_rate"]},
-            ]
+                {"params": dense},
+                sgd_group(model.tables.parameters(), lr=run["table_rate"]),
+            ],
+            lr=run["dense_rate"],
         ),
         data_loader=DataLoader(TensorDataset(torch.zeros(40)), batch_size=4),
         noise_multiplier=run["sigma"],

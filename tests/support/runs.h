@@ -17,7 +17,9 @@ struct Settings {
   double sigma = 1.0;
   double clip = 0.3;
   Step steps = 15;
-  double rate = 0.4;            // learning rate of tables; half of it for dense layers
+  double rate = 0.4;  // learning rate of tables
+  double dense_rate = 0.2;
+  DenseRule dense_rule = DenseRule::sgd;
   double sampling_rate = 0.08;  // of 40 examples: one batch in 28 is empty
   double weight_decay = 0.0;
   const char* rates = "constant";
@@ -39,7 +41,8 @@ inline Plan plan_of(std::string_view algorithm, const Settings& s) {
                     .expected_batch = s.sampling_rate * 40.0};
   plan.steps = s.steps;
   plan.table_rate = s.rate;
-  plan.dense_rate = 0.5 * s.rate;
+  plan.dense_rate = s.dense_rate;
+  plan.dense_rule = s.dense_rule;
   plan.weight_decay = s.weight_decay;
   plan.rate_schedule = Schedule::parse(s.rates);
   plan.noise_schedule = Schedule::parse(s.noises);

@@ -82,6 +82,58 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, Resumed,
                                                           "lazydp"),
                                           testing::Bool()));
 
+class ResumedWithRule : public testing::TestWithParam<DenseRule> {};
+
+TEST_P(ResumedWithRule, RunEndsWhereTheUninterruptedOneDoesBitForBit) {
+  Settings s;
+  s.dense_rule = GetParam();
+  s.dense_rate = 0.02;
+  Going whole(s, "lazydp", Seed::fixed(9));
+  whole.steps_through(s.steps);
+  const TemporaryFolder scratch;
+  CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+  Going first(s, "lazydp", Seed::fixed(9));
+  first.steps_through(6);
+  folder.save(first.trainer);
+  Going second(s, "lazydp", Seed::fixed(9));
+  folder.restore(*folder.open(), second.trainer);
+  second.steps_through(s.steps);
+  EXPECT_EQ(second.weights(), whole.weights());
+}
+
+// From a settled state somebody may branch to another rule, which then starts with nothing.
+TEST_P(ResumedWithRule, ABranchMayChooseAnotherRule) {
+  Settings s;
+  s.dense_rule = GetParam();
+  s.dense_rate = 0.02;
+  const TemporaryFolder scratch;
+  CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+  Going first(s, "lazydp", Seed::fixed(9));
+  first.steps_through(6);
+  folder.save(first.trainer);
+  Settings other = s;
+  other.dense_rule = s.dense_rule == DenseRule::adam ? DenseRule::adagrad : DenseRule::adam;
+  Going refused(other, "lazydp", Seed::fixed(9));
+  EXPECT_THROW(folder.restore(*folder.open(), refused.trainer), UserError) << "not settled";
+
+  first.trainer.settle_all();
+  folder.replace_by_settled(first.trainer);
+  Going branch(other, "lazydp", folder.open()->head().seed);
+  folder.restore(*folder.open(), branch.trainer);
+  EXPECT_EQ(branch.weights(), first.weights());
+  EXPECT_EQ(branch.trainer.dense_optimizer().steps(), 0u);
+  for (const auto state : branch.trainer.dense_optimizer().state()) {
+    EXPECT_TRUE(std::ranges::all_of(state, [](float x) { return x == 0.0f; }));
+  }
+  Going same(s, "lazydp", folder.open()->head().seed);
+  folder.restore(*folder.open(), same.trainer);
+  EXPECT_EQ(same.trainer.dense_optimizer().steps(), 6u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Rules, ResumedWithRule,
+                         testing::Values(DenseRule::sgd, DenseRule::momentum, DenseRule::adam,
+                                         DenseRule::adagrad));
+
 TEST(CheckpointFolder, KeepsTheNewestTwoAndGoesBackToTheFirstOfThem) {
   const TemporaryFolder scratch;
   CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);

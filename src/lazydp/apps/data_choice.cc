@@ -4,8 +4,9 @@
 #include <optional>
 
 #include "lazydp/apps/number_text.h"
+#include "lazydp/apps/same_columns.h"
+#include "lazydp/apps/schema_json.h"
 #include "lazydp/apps/values.h"
-#include "lazydp/data/schema_text.h"
 
 namespace lazydp::apps {
 namespace {
@@ -29,30 +30,10 @@ HeldOut choose_held_out(const char* name, const Text& text, double usual_share) 
 
 // Rows mean the same only if they were hashed in the same way.
 void require_same_columns(const DataFile& train, const DataFile& other) {
-  const auto differ = [&](const std::string& what) {
-    throw UserError("'" + other.path() + "' does not go with '" + train.path() + "': " + what);
-  };
-  const Schema& a = train.schema();
-  const Schema& b = other.schema();
-  if (a.salt != b.salt)
-    differ("the salts of their hashes differ; convert it with --schema " + train.path());
-  const auto columns = [](const Schema& schema) {
-    std::vector<const Column*> used = schema.with_role(Role::dense);
-    for (const Column* column : schema.tables()) used.push_back(column);
-    return used;
-  };
-  const auto in_a = columns(a);
-  const auto in_b = columns(b);
-  for (std::size_t i = 0; i < std::max(in_a.size(), in_b.size()); ++i) {
-    if (i >= in_b.size()) differ("it has no column '" + in_a[i]->name + "'");
-    if (i >= in_a.size()) differ("it has a column '" + in_b[i]->name + "' that the other has not");
-    const Column& x = *in_a[i];
-    const Column& y = *in_b[i];
-    const bool same = x.name == y.name && x.role == y.role && x.rows == y.rows &&
-                      x.transform == y.transform && x.bucket == y.bucket &&
-                      x.hexadecimal == y.hexadecimal && x.vocabulary == y.vocabulary;
-    if (!same) differ("column '" + y.name + "' is not what column '" + x.name + "' is there");
-  }
+  const std::string what = first_difference(json_of(train.schema()), json_of(other.schema()));
+  if (what.empty()) return;
+  throw UserError("'" + other.path() + "' does not go with '" + train.path() + "': " + what +
+                  "; convert it with --schema " + train.path());
 }
 
 std::size_t key_column(const DataFile& file, const char* flag, const std::string& name) {

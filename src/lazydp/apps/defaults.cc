@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <limits>
 
 namespace lazydp::apps {
@@ -63,6 +64,29 @@ Defaults defaults_for(const Synthetic& data, const Recipe& recipe) {
   return recipe.clips() ? kLargePrivate : kLargePlain;
 }
 
+double dense_rate_for(DenseRule rule, double of_sgd) {
+  constexpr double kMomentumAddsUp = 10.0;  // 1 / (1 - 0.9)
+  switch (rule) {
+    case DenseRule::sgd: break;
+    case DenseRule::momentum: return of_sgd / kMomentumAddsUp;
+    case DenseRule::adam: return 0.002;
+    case DenseRule::adagrad: return 0.02;
+  }
+  return of_sgd;
+}
+
+Defaults tuned_for_noise(const Defaults& defaults, double noise_multiplier) {
+  constexpr double kTables = 1.2, kDense = 0.7;
+  Defaults tuned = defaults;
+  if (!(noise_multiplier > defaults.noise_multiplier && defaults.noise_multiplier > 0.0)) {
+    return tuned;
+  }
+  const double less = defaults.noise_multiplier / noise_multiplier;
+  tuned.table_rate *= std::pow(less, kTables);
+  tuned.dense_rate *= std::pow(less, kDense);
+  return tuned;
+}
+
 Defaults defaults_for_file(std::uint64_t examples, const Recipe& recipe) {
   constexpr std::uint64_t kMany = 500'000;
   constexpr double kUsualEpsilon = 8.0;
@@ -70,7 +94,12 @@ Defaults defaults_for_file(std::uint64_t examples, const Recipe& recipe) {
   Defaults defaults =
       recipe.clips() ? (many ? kLargePrivate : kClickPrivate) : (many ? kLargePlain : kClickPlain);
   const std::uint64_t share = recipe.clips() ? examples / 16 : examples / 64;
+  const auto found_for = static_cast<double>(defaults.batch);
   defaults.batch = std::min(defaults.batch, std::bit_floor(std::max<std::uint64_t>(1, share)));
+  // Fewer examples share the noise of a step, which must not move the weights as far then.
+  const double smaller = std::sqrt(static_cast<double>(defaults.batch) / found_for);
+  defaults.table_rate *= smaller;
+  defaults.dense_rate *= smaller;
   if (defaults.noise_multiplier > 0.0) defaults.epsilon = kUsualEpsilon;
   return defaults;
 }

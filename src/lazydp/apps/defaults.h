@@ -5,6 +5,7 @@
 
 #include "lazydp/base/types.h"
 #include "lazydp/data/synthetic.h"
+#include "lazydp/noise/dense_optimizer.h"
 #include "lazydp/train/recipe.h"
 #include "lazydp/train/schedule.h"
 
@@ -26,6 +27,14 @@ struct Defaults {
 
 // Clipped gradients are bounded, so what clips takes larger batches and larger rates.
 Defaults defaults_for(const Synthetic& data, const Recipe& recipe);
+
+// A usual learning rate of the MLPs under a rule, given that of SGD. Adam and Adagrad undo the size
+// of a gradient, so theirs does not depend on it.
+double dense_rate_for(DenseRule rule, double of_sgd);
+
+// The same with rates for another noise multiplier than they were found for. More noise asks for
+// smaller steps, of tables more than of MLPs, whose few weights see every example.
+Defaults tuned_for_noise(const Defaults& defaults, double noise_multiplier);
 
 // For data that nobody has tuned for: what does well on click tasks of about that size, with
 // batches that are a power of two and a small part of the data.

@@ -18,9 +18,11 @@ constexpr std::uint32_t kConvert = convert_criteo_flags | convert_csv_flags;
 constexpr std::uint32_t kCsv = convert_csv_flags;
 constexpr std::uint32_t kGenerate = generate_flags;
 constexpr std::uint32_t kInspect = inspect_flags;
+constexpr std::uint32_t kScores = eval_flags | predict_flags;
 constexpr std::uint32_t kShapes = kRuns | kGenerate;
 constexpr std::uint32_t kDataFiles = kConvert | kGenerate | kInspect;
-constexpr std::uint32_t kOut = kAll | kPaper | release_flags | kCosts | kAudit | kDataFiles;
+constexpr std::uint32_t kOut =
+    kAll | kPaper | release_flags | kCosts | kAudit | kDataFiles | eval_flags;
 constexpr std::uint32_t kSweep = sweep_flags;
 
 constexpr std::string_view kModel = "Model";
@@ -61,11 +63,13 @@ constexpr std::array kFlags = {
          "click, click:large, uniform, zipf:S or skew:36|10|0.6; click for small, else uniform"},
     Flag{"--data", &G::data, kTrain, "FILE", kData,
          "a data file that lazydp convert or generate made; instead of --synthetic"},
-    Flag{"--test", &G::test, kTrain, "SHARE|FILE", kData,
-         "what the model is judged on at the end: a share of the data, or another file; 0.1"},
+    Flag{
+        "--test", &G::test, kTrain | kScores, "SHARE|FILE", kData,
+        "what the model is judged on at the end: a share of the data, or another file; 0.1 (lazydp "
+        "eval, predict: only that share; all)"},
     Flag{"--validation", &G::validation, kTrain, "SHARE|FILE", kData,
          "what it is judged on while training; the test part"},
-    Flag{"--split-by", &G::split_by, kTrain, "position|COLUMN", kData,
+    Flag{"--split-by", &G::split_by, kTrain | kScores, "position|COLUMN", kData,
          "shares are the last examples, or all examples of some values of a key column; position"},
     Flag{"--schema", &G::schema, kConvert, "FILE", kData,
          "what the columns are: TOML, or a data file whose schema is taken"},
@@ -97,6 +101,10 @@ constexpr std::array kFlags = {
     Flag{"--lr-schedule", &G::lr_schedule, kTrain, "SCHEDULE", kTraining,
          "constant, linear, poly:POWER, cosine or step:EVERY:FACTOR, each optionally after "
          "warmup:STEPS,"},
+    Flag{"--dense-optimizer", &G::dense_optimizer, kTrain, "sgd|momentum|adam|adagrad", kTraining,
+         "of the MLPs, whose noise never waits: any is exact; sgd"},
+    Flag{"--table-optimizer", &G::table_optimizer, kTrain, "sgd", kTraining,
+         "of the tables; others are refused, for noise that waits is exact only under sgd"},
     Flag{"--weight-decay", &G::weight_decay, kTrain, "X", kTraining, "of table rows; 0"},
 
     Flag{"--clip-norm", &G::clip_norm, kTrain, "C", kPrivacy,
@@ -126,9 +134,12 @@ constexpr std::array kFlags = {
          "when rows that are read next receive their noise"},
     Flag{"--stages", &G::stages, kRuns, "fused|split", kRun,
          "split: slower kernels that time the paper's stages apart; fused"},
-    Flag{"--threads", &G::threads, kOut | kSweep, "N", kRun, "all cores", false},
+    Flag{"--threads", &G::threads, kOut | predict_flags | kSweep, "N", kRun, "all cores", false},
     Flag{"--eval-every", &G::eval_every, kTrain, "STEPS", kRun,
-         "held-out AUC and log-loss while training; only at the end"},
+         "held-out AUC, log-loss, normalised entropy and calibration while training; only at the "
+         "end"},
+    Flag{"--eval-examples", &G::eval_examples, kTrain, "N", kRun,
+         "of the held-out examples, so many are looked at while training; all"},
     Flag{"--rounds", &G::rounds, kBench, "N", kRun, "measured steps of each contender; 31"},
     Flag{"--smoke", &G::smoke, kPaper, "", kRun,
          "tiny batches and tables, a minute or two: shows that all of it works"},

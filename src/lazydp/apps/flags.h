@@ -17,10 +17,10 @@ struct Given {
   Text algorithm, algorithms, canary, runs;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
   Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs;
-  Text lr, dense_lr, lr_schedule, weight_decay;
+  Text lr, dense_lr, lr_schedule, weight_decay, dense_optimizer, table_optimizer;
   Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
   Text epsilon, delta, accountant, seed;
-  Text settle, stages, threads, eval_every, rounds;
+  Text settle, stages, threads, eval_every, eval_examples, rounds;
   Text out, checkpoint_every, table_storage, key_file, no_release, private_metrics, dry_run, branch,
       previous;
   Text data, validation, test, split_by, privacy_unit;
@@ -45,6 +45,8 @@ enum Takes : std::uint32_t {
   convert_csv_flags = 1 << 9,
   generate_flags = 1 << 10,
   inspect_flags = 1 << 11,
+  eval_flags = 1 << 12,
+  predict_flags = 1 << 13,
   sweep_flags = 1 << 20,
   paper_flags = 1 << 16,
 };

@@ -77,7 +77,7 @@ void print_examples(std::ostream& out, const Batch& batch) {
 void inspect(const Given& given) {
   choose_threads(given);
   const DataFile data(given.operands.front());
-  constexpr std::uint64_t kMostShown = 1'000'000;
+  constexpr std::uint64_t kMostShown = 1'000'000'000;
   std::vector<ExampleId> shown(
       std::min(data.size(), given.show ? whole_number("show", *given.show, 0, kMostShown) : 0));
   std::iota(shown.begin(), shown.end(), ExampleId{0});

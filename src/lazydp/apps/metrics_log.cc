@@ -7,31 +7,35 @@
 #include <cmath>
 #include <cstring>
 
+#include "lazydp/apps/metrics_json.h"
 #include "lazydp/base/atomic_file.h"
 #include "lazydp/base/error.h"
 
 namespace lazydp::apps {
 namespace {
 
-// Lines of steps up to `from`.
 std::string lines_through(const std::string& path, Step from) {
-  std::ifstream file(path);
   std::string kept;
-  for (std::string line; std::getline(file, line);) {
-    const Json json = Json::parse(line, nullptr, false);
-    if (json.is_object() && json.value("step", Step{0}) <= from) kept += line + "\n";
+  for (const Json& line : read_metrics_log(path)) {
+    if (line.value("step", Step{0}) <= from) kept += line.dump() + "\n";
   }
   return kept;
 }
 
-Json number(double value) {
-  return std::isfinite(value) ? Json(value) : Json();
-}
-
 }  // namespace
 
-MetricsLog::MetricsLog(const std::string& path, Step from, Step steps)
-    : path_(path), every_(std::max<Step>(1, steps / 1000)) {
+std::vector<Json> read_metrics_log(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<Json> lines;
+  for (std::string line; std::getline(file, line);) {
+    Json json = Json::parse(line, nullptr, false);
+    if (json.is_object()) lines.push_back(std::move(json));  // the last may be half a line
+  }
+  return lines;
+}
+
+MetricsLog::MetricsLog(const std::string& path, const std::string& events, Step from, Step steps)
+    : path_(path), every_(std::max<Step>(1, steps / 1000)), events_(events, from + 1) {
   const std::string kept = lines_through(path, from);
   AtomicFile file(path, 0600);
   file.write(std::as_bytes(std::span(kept)));
@@ -39,18 +43,40 @@ MetricsLog::MetricsLog(const std::string& path, Step from, Step steps)
   file_.open(path, std::ios::app);
 }
 
-void MetricsLog::step(const StepReport& report) {
-  if (report.step % every_ != 0) return;
+void MetricsLog::step(const StepReport& report, double epsilon) {
+  if (report.step % every_ != 0 && std::isnan(epsilon)) return;
   double seconds = 0.0;
   for (const double stage : report.seconds) seconds += stage;
-  write({{"step", report.step},
-         {"loss", number(report.mean_loss)},
-         {"examples", report.examples},
-         {"step_ms", seconds * 1e3}});
+  const double speed = static_cast<double>(report.examples) / std::max(seconds, 1e-9);
+  Json line = {{"step", report.step},
+               {"loss", finite_or_null(report.mean_loss)},
+               {"examples", report.examples},
+               {"step_ms", seconds * 1e3},
+               {"examples_per_second", speed}};
+  if (std::isfinite(epsilon)) line["epsilon"] = epsilon;
+  write(line);
+  events_.write(report.step, {{"train/loss", report.mean_loss},
+                              {"speed/step_ms", seconds * 1e3},
+                              {"speed/examples_per_second", speed},
+                              {"privacy/epsilon_if_released", epsilon}});
 }
 
-void MetricsLog::evaluation(Step step, const Metrics& metrics) {
-  write({{"step", step}, {"auc", number(metrics.auc)}, {"logloss", number(metrics.logloss)}});
+void MetricsLog::evaluation(Step step, const Metrics& metrics, const char* on, double epsilon) {
+  Json line = {{"step", step}, {"evaluated_on", on}};
+  const Json values = json_of(metrics);
+  for (const auto& [name, value] : values.items()) {
+    line[name == "examples" ? "evaluated_examples" : name] = value;
+  }
+  if (std::isfinite(epsilon)) line["epsilon"] = epsilon;
+  write(line);
+  const std::string part(on);
+  const std::string auc = part + "/auc", logloss = part + "/logloss",
+                    entropy = part + "/normalised_entropy", calibration = part + "/calibration";
+  events_.write(step, {{auc, metrics.auc},
+                       {logloss, metrics.logloss},
+                       {entropy, metrics.normalised_entropy},
+                       {calibration, metrics.calibration},
+                       {"privacy/epsilon_if_released", epsilon}});
 }
 
 void MetricsLog::write(const Json& line) {

@@ -1,23 +1,29 @@
 #pragma once
-// metrics.jsonl: a line for what was measured at a step. Secret, like the data it comes from.
+// What a run measures on the way, for later: metrics.jsonl, and TensorBoard's event files. Secret,
+// like the data it comes from.
 
 #include <fstream>
 #include <string>
+#include <vector>
 
+#include "lazydp/apps/event_file.h"
 #include "lazydp/train/evaluation.h"
 #include "lazydp/train/json.h"
 #include "lazydp/train/trainer.h"
 
 namespace lazydp::apps {
 
-// Steps are logged at most a thousand times in a run; evaluations always.
+// Steps are logged at most a thousand times in a run; evaluations always. An epsilon is what the
+// model would have if it were released then; NaN if it is not known, or nothing can be claimed.
 class MetricsLog {
  public:
   // Goes on with what a run that is resumed after step `from` had written: later lines go.
-  MetricsLog(const std::string& path, Step from, Step steps);
+  MetricsLog(const std::string& path, const std::string& events, Step from, Step steps);
 
-  void step(const StepReport& report);
-  void evaluation(Step step, const Metrics& metrics);
+  void step(const StepReport& report, double epsilon);
+
+  // `on` says which part of the data: "validation" or "test".
+  void evaluation(Step step, const Metrics& metrics, const char* on, double epsilon);
 
  private:
   void write(const Json& line);
@@ -25,6 +31,10 @@ class MetricsLog {
   std::string path_;
   std::ofstream file_;
   Step every_;
+  EventFile events_;
 };
+
+// The lines of a log that is there.
+std::vector<Json> read_metrics_log(const std::string& path);
 
 }  // namespace lazydp::apps

@@ -77,8 +77,16 @@ std::string Progress::line(Step step) const {
               ? "  " + human_duration(seconds / (step - before_) * (steps_ - step)) + " left"
               : "  in " + human_duration(seconds);
   if (loss_steps_ > 0.0) text += "  loss " + fixed(loss_sum_ / loss_steps_, 4);
+  if (!std::isnan(auc_)) text += "  AUC " + fixed(auc_, 4);
   if (!std::isnan(epsilon_)) text += "  epsilon " + fixed_up(epsilon_, 2) + " if released now";
   return text + "  " + with_commas(examples_ / seconds) + " examples/s";
+}
+
+void Progress::evaluated(Step step, const Metrics& metrics) {
+  auc_ = metrics.auc;
+  say("  step " + with_commas(step) + ": held-out AUC " + fixed(metrics.auc, 4) + ", log-loss " +
+      fixed(metrics.logloss, 4) + ", normalised entropy " + fixed(metrics.normalised_entropy, 4) +
+      ", calibration " + fixed(metrics.calibration, 3));
 }
 
 void Progress::settled(std::uint64_t rows, std::uint64_t of) {

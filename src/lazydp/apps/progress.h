@@ -9,11 +9,12 @@
 #include <string>
 
 #include "lazydp/base/types.h"
+#include "lazydp/train/metrics.h"
 #include "lazydp/train/trainer.h"
 
 namespace lazydp::apps {
 
-// Losses come from private data: they are for whoever may see the data.
+// Losses and metrics come from private data: they are for whoever may see the data.
 class Progress {
  public:
   enum class Style : std::uint8_t { none, lines, live };
@@ -30,6 +31,9 @@ class Progress {
   // After every step. `epsilon` is what the model would have if it were released now, NaN for no
   // claim; it is asked for when it is shown, on a terminal at most once a second.
   void step(const StepReport& report, const std::function<double()>& epsilon);
+
+  // A line that stays; later lines of the run repeat its AUC.
+  void evaluated(Step step, const Metrics& metrics);
 
   // Rows that caught up at the end, of all that there are.
   void settled(std::uint64_t rows, std::uint64_t of);
@@ -60,6 +64,7 @@ class Progress {
   double examples_ = 0.0;
   double loss_sum_ = 0.0;  // of the steps since the last line
   double loss_steps_ = 0.0;
+  double auc_ = std::numeric_limits<double>::quiet_NaN();
   double epsilon_ = std::numeric_limits<double>::quiet_NaN();
   double epsilon_again_ = 0.0;  // when it may be computed again
 };

@@ -135,7 +135,8 @@ void print_file(std::ostream& out, const RunOptions& options) {
   const Plan& plan = options.plan;
   row(out, "training",
       "learning rates " + shortest(plan.table_rate) + " (tables) and " + shortest(plan.dense_rate) +
-          " (dense), clip norm " + shortest(plan.mechanism.clip_norm) + ", noise multiplier " +
+          " (dense, " + std::string(dense_rule_name(plan.dense_rule)) + "), clip norm " +
+          shortest(plan.mechanism.clip_norm) + ", noise multiplier " +
           shortest(plan.mechanism.noise_multiplier));
 }
 
@@ -162,6 +163,9 @@ void print_report(std::ostream& out, const Finished& run) {
     };
     row(out, "held-out AUC", beside_best(result.held_out.auc, result.bayes_auc));
     row(out, "held-out log-loss", beside_best(result.held_out.logloss, result.bayes_logloss));
+    row(out, "normalised entropy",
+        fixed(result.held_out.normalised_entropy, 4) + ", calibration " +
+            fixed(result.held_out.calibration, 3));
   }
   row(out, "training loss", fixed(result.loss, 4) + "   (mean of the last tenth)");
   row(out, "privacy", privacy_in_words(result.claim));

@@ -78,6 +78,9 @@ void calibrate_the_rest(const CheckpointHead& head, RunOptions& options, Given& 
   double& noise = options.plan.mechanism.noise_multiplier;
   noise = noise_for(options.plan, head.step, head.spent);
   wanted.noise_multiplier = exact_text(noise);
+  // Rates that nobody gave would follow it.
+  wanted.lr = exact_text(options.plan.table_rate);
+  wanted.dense_lr = exact_text(options.plan.dense_rate);
 }
 
 // A model that was released before the run went on stays, under another name.

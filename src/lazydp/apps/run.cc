@@ -1,6 +1,7 @@
 #include "lazydp/apps/run.h"
 
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 
@@ -10,8 +11,10 @@
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/output.h"
 #include "lazydp/apps/report.h"
+#include "lazydp/apps/run_page.h"
 #include "lazydp/apps/session.h"
 #include "lazydp/apps/stopwatch.h"
+#include "lazydp/base/atomic_file.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/base/system_memory.h"
 
@@ -38,36 +41,55 @@ class FinalLoss {
   double count_ = 0.0;
 };
 
-std::string in_words(Step step, const Metrics& metrics) {
-  return "  step " + with_commas(step) + ": held-out AUC " + fixed(metrics.auc, 4) + ", log-loss " +
-         fixed(metrics.logloss, 4);
+// What the model would have if it were released now; NaN where nothing can be claimed. Computed
+// once a step, however many ask.
+class EpsilonNow {
+ public:
+  EpsilonNow(const Trainer& trainer, double delta) : trainer_(trainer), delta_(delta) {}
+
+  double operator()() {
+    if (known()) return value_;
+    const Claim now = claim(trainer_, delta_);
+    at_ = trainer_.now();
+    return value_ = now.holds ? now.epsilon : kNone;
+  }
+  bool known() const { return at_ == trainer_.now(); }
+
+ private:
+  const Trainer& trainer_;
+  double delta_;
+  Step at_ = 0;
+  double value_ = kNone;
+};
+
+// A curve of epsilon has ten points or so: accounting may take its time.
+bool is_tenth(Step t, Step steps) {
+  return std::uint64_t{t} * 10 / steps > std::uint64_t{t - 1} * 10 / steps;
 }
 
 // The steps that are left. Returns the signal that asked to stop, 0 if none did.
 int take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Progress& progress,
-               Kept* kept, RunResult& result) {
-  const auto epsilon_if_released_now = [&] {
-    const Claim now = claim(trainer, options.delta);
-    return now.holds ? now.epsilon : kNone;
-  };
+               Kept* kept, MetricsLog* log, RunResult& result) {
+  EpsilonNow epsilon(trainer, options.delta);
   const InterruptWatch interrupts;
   CheckpointClock checkpoints(kept != nullptr ? kept->keeping : Keeping{});
-  std::optional<MetricsLog> log;
-  if (kept != nullptr) log.emplace(kept->directory.metrics(), trainer.now(), options.plan.steps);
   const Step last = trainer.last_step();
   FinalLoss loss(last);
   while (trainer.now() < last && interrupts.signal() == 0) {
     const StepReport& report = trainer.step();
     result.times.add(report);
     loss.add(report);
-    if (log) log->step(report);
-    progress.step(report, epsilon_if_released_now);
+    progress.step(report, std::ref(epsilon));
     const Step t = report.step;
+    if (log != nullptr) log->step(report, is_tenth(t, last) ? epsilon() : kNone);
     if (options.eval_every > 0 && t % options.eval_every == 0 && t < last) {
-      const Metrics metrics =
-          evaluate(trainer, task.validation ? *task.validation : *task.held_out);
-      progress.say(in_words(t, metrics));
-      if (log) log->evaluation(t, metrics);
+      const Metrics metrics = evaluate(trainer, task.validation ? *task.validation : *task.held_out,
+                                       options.eval_examples);
+      progress.evaluated(t, metrics);
+      if (log != nullptr) {
+        log->evaluation(t, metrics, task.validation ? "validation" : "test",
+                        epsilon.known() ? epsilon() : kNone);
+      }
     }
     if (kept != nullptr && checkpoints.due(t) && t < last) {
       const Stopwatch saving;
@@ -86,6 +108,13 @@ auto show_settled(const ModelShape& shape, Progress& progress) {
         done += rows;
         progress.settled(done, all);
       };
+}
+
+void write_secret(const std::string& path, const std::string& text) {
+  constexpr mode_t kOwnerFile = 0600;
+  AtomicFile file(path, kOwnerFile);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
 }
 
 // Keeps what can be kept, and says how to go on.
@@ -154,6 +183,10 @@ void run_and_report(const RunOptions& options, const Output& output, Kept* kept)
   Progress progress = output.progress();
   const Task task = make_task(options.task, options.model.shape);
   const Finished run = {options, train_run(options, task, progress, kept)};
+  if (kept != nullptr) {
+    write_secret(kept->directory.report(),
+                 run_page(run, read_metrics_log(kept->directory.metrics())));
+  }
   if (std::ostream* out = output.report()) print_report(*out, run);
   output.write(json_of(run.options, run.result));
 }
@@ -179,7 +212,13 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
   RunResult result;
   progress.begin(std::string(options.plan.recipe.name), trainer.last_step(), trainer.now());
   const Stopwatch training;
-  const int signal = take_steps(options, task, trainer, progress, kept, result);
+  std::optional<MetricsLog> log;
+  if (kept != nullptr) {
+    log.emplace(kept->directory.metrics(), kept->directory.events(), trainer.now(),
+                options.plan.steps);
+  }
+  const int signal =
+      take_steps(options, task, trainer, progress, kept, log ? &*log : nullptr, result);
   result.seconds = training.seconds();
   if (trainer.files() != nullptr) result.file_bytes = trainer.files()->bytes();
   if (signal != 0) stop(trainer, kept, signal, progress);
@@ -191,8 +230,10 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
   if (releases && !options.table_folder) trainer.settle_all(show_settled(shape, progress));
   result.settle_seconds = settling.seconds();
 
-  result.held_out = {.auc = kNone, .logloss = kNone};
-  if (task.held_out) result.held_out = evaluate(trainer, *task.held_out);
+  if (task.held_out) {
+    result.held_out = evaluate(trainer, *task.held_out);
+    if (log) log->evaluation(trainer.now(), result.held_out, "test", kNone);
+  }
   if (kept != nullptr) leave(options, trainer, *kept, progress, result);
   progress.end();
 

@@ -14,6 +14,8 @@ namespace lazydp::apps {
 
 //   config.toml          the flags of the run
 //   metrics.jsonl        what it measured on the way
+//   tensorboard/         the same for TensorBoard
+//   report.html          a run at a glance, once it is finished
 //   checkpoint/          its state: holds the key and rows that wait for noise
 //   model/               what may be published, once released
 //
@@ -29,6 +31,8 @@ class RunDirectory {
 
   const std::string& path() const { return path_; }
   std::string metrics() const { return path_ + "/metrics.jsonl"; }
+  std::string events() const { return path_ + "/tensorboard"; }
+  std::string report() const { return path_ + "/report.html"; }
   std::string checkpoints() const { return path_ + "/checkpoint"; }
   std::string model() const { return path_ + "/model"; }
   bool released() const;

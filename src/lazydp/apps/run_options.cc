@@ -12,6 +12,7 @@
 #include "lazydp/random/cell.h"
 #include "lazydp/random/noise_source.h"
 #include "lazydp/train/budget.h"
+#include "lazydp/train/evaluation.h"
 
 namespace lazydp::apps {
 namespace {
@@ -135,6 +136,36 @@ std::optional<std::string> choose_table_folder(const Given& given, const Recipe&
   return folder.substr(kFile.size());
 }
 
+std::uint64_t choose_eval_examples(const Given& given) {
+  if (!given.eval_examples) return kAllExamples;
+  if (!given.eval_every) {
+    throw UserError("eval-examples is '" + *given.eval_examples +
+                    "', but nothing is evaluated while training; it needs --eval-every");
+  }
+  constexpr std::uint64_t kMost = 1'000'000'000;
+  return whole_number("eval-examples", *given.eval_examples, 1, kMost);
+}
+
+DenseRule choose_dense_rule(const Given& given) {
+  return given.dense_optimizer ? choice("dense-optimizer", *given.dense_optimizer, kDenseRules)
+                               : DenseRule::sgd;
+}
+
+// Noise that waits is drawn as one normal, which is what the missed steps would have added only if
+// a step is linear in its gradient.
+void require_linear_tables(const Given& given) {
+  if (!given.table_optimizer || *given.table_optimizer == "sgd") return;
+  for (const auto& [name, rule] : kDenseRules) {
+    if (name != *given.table_optimizer) continue;
+    throw UserError("table-optimizer is '" + *given.table_optimizer +
+                    "'; it must be sgd: a row waits for its noise, and what it missed can be made "
+                    "up exactly only where steps are linear in the gradient, without memory of it; "
+                    "MLPs may have it: --dense-optimizer " +
+                    *given.table_optimizer);
+  }
+  refuse("table-optimizer", *given.table_optimizer, "sgd");
+}
+
 void require_dense_features(const RunOptions& run) {
   if (!run.task.file) return;
   const std::size_t given = run.model.shape.dense_features();
@@ -173,8 +204,6 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
   plan.mechanism.noise_multiplier = value_or(given.noise_multiplier, "noise-multiplier",
                                              zero_or_positive, defaults.noise_multiplier);
   plan.noise_draws = choose_noise_draws(given);
-  plan.table_rate = value_or(given.lr, "lr", positive, defaults.table_rate);
-  plan.dense_rate = value_or(given.dense_lr, "dense-lr", positive, defaults.dense_rate);
   plan.weight_decay = value_or(given.weight_decay, "weight-decay", zero_or_positive, 0.0);
   plan.rate_schedule = choose_rate_schedule(given, defaults, plan.steps);
   plan.noise_schedule = schedule_or_constant(given.noise_schedule);
@@ -183,6 +212,12 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
   if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
   run.sampling = choose_sampling(given);
   choose_budget(given, defaults, run);
+  const Defaults tuned = tuned_for_noise(defaults, plan.mechanism.noise_multiplier);
+  plan.table_rate = value_or(given.lr, "lr", positive, tuned.table_rate);
+  require_linear_tables(given);
+  plan.dense_rule = choose_dense_rule(given);
+  plan.dense_rate = value_or(given.dense_lr, "dense-lr", positive,
+                             dense_rate_for(plan.dense_rule, tuned.dense_rate));
   plan.validate();
 
   run.performance = choose_performance(given);
@@ -193,6 +228,7 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
   run.seed = choose_seed(given);
   run.eval_every = choose_eval_every(given, run.task);
   run.table_folder = choose_table_folder(given, recipe);
+  run.eval_examples = choose_eval_examples(given);
   return run;
 }
 

@@ -27,6 +27,7 @@ struct RunOptions {
   bool calibrated = false;                  // the noise multiplier was chosen to meet the budget
   Step eval_every = 0;                      // 0: only at the end
   std::optional<std::string> table_folder;  // where tables are in files; none: in memory
+  std::uint64_t eval_examples = 0;          // looked at each time; all if there are no more
 };
 
 // Throws UserError, or PrivacyError, for anything that cannot be trained.

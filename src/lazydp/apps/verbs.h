@@ -8,6 +8,8 @@ namespace lazydp::apps {
 void train(const Given& given);            // one run, with progress and a report
 void resume(const Given& given);           // goes on with a run's folder
 void release(const Given& given);          // settles a run and writes its model
+void eval(const Given& given);             // how well a released model does
+void predict(const Given& given);          // one score a line
 void bench_steps(const Given& given);      // step times of several algorithms, interleaved
 void sweep(const Given& given);            // a run for every point of a grid, one CSV
 void bench_paper(const Given& given);      // the paper's experiments, into a folder

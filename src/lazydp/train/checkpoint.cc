@@ -22,6 +22,7 @@ void write_checkpoint(const std::string& path, Trainer& trainer, const Json& set
                       .no_claim = no_claim(trainer),
                       .unit = trainer.protected_unit(),
                       .sections = sections_of(trainer, settled),
+                      .optimizer = head_of(trainer.dense_optimizer()),
                       .tables = tables};
   const std::span<const Owed> clock = trainer.table_clock().steps();
   if (!settled) head.clock.assign(clock.begin(), clock.end());
@@ -31,6 +32,7 @@ void write_checkpoint(const std::string& path, Trainer& trainer, const Json& set
   SealedWriter sealed(file, lock);
   write_head(sealed, head);
   write_sections(sealed, trainer, settled);
+  write_state(sealed, trainer.dense_optimizer());
   sealed.finish();
   file.commit();
 }
@@ -51,6 +53,7 @@ void CheckpointReader::restore(Trainer& trainer) {
     throw UserError("the checkpoint is of a model of another shape, or of another algorithm");
   }
   read_sections(file_, trainer, head_.settled, head_.tables ? head_.tables->settled.step : 0);
+  read_state(file_, head_.optimizer, head_.settled, trainer.dense_optimizer());
   file_.finish();
   const std::string no_claim = no_claim_for(trainer.protected_unit());
   if (!head_.settled) return trainer.restore(head_.spent, head_.clock, no_claim);

@@ -101,7 +101,11 @@ void write_head(SealedWriter& file, const CheckpointHead& head) {
                {"spent", json_of(head.spent)},
                {"no_claim", head.no_claim},
                {"unit", head.unit},
-               {"sections", head.sections}};
+               {"sections", head.sections},
+               {"optimizer",
+                {{"rule", head.optimizer.rule},
+                 {"steps", head.optimizer.steps},
+                 {"bytes", head.optimizer.bytes}}}};
   if (head.tables) json["tables"] = json_of(*head.tables);
   std::string text = json.dump();
   const std::uint64_t size = text.size();
@@ -126,6 +130,10 @@ CheckpointHead read_head(SealedReader& file) {
     head.no_claim = json.at("no_claim").get<std::string>();
     head.unit = json.at("unit").get<std::string>();
     head.sections = json.at("sections");
+    const Json& optimizer = json.at("optimizer");
+    head.optimizer = {.rule = optimizer.at("rule").get<std::string>(),
+                      .steps = optimizer.at("steps").get<Step>(),
+                      .bytes = optimizer.at("bytes").get<std::uint64_t>()};
     if (json.contains("tables")) head.tables = stored_tables_from(json.at("tables"));
   } catch (const Json::exception& error) {
     throw IoError(file.path() + " is damaged: " + error.what());

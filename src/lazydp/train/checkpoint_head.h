@@ -10,6 +10,7 @@
 #include "lazydp/privacy/ledger.h"
 #include "lazydp/random/seed.h"
 #include "lazydp/train/json.h"
+#include "lazydp/train/optimizer_state.h"
 #include "lazydp/train/sealed_file.h"
 
 namespace lazydp {
@@ -39,6 +40,7 @@ struct CheckpointHead {
   std::string no_claim = {};  // why nothing may be claimed for these steps; empty if something may
   std::string unit = {};      // what they protect, in words
   Json sections = {};         // what follows: names and sizes
+  OptimizerHead optimizer = {};             // of dense weights; what it remembers comes last
   std::optional<StoredTables> tables = {};  // none: they are among the sections
   std::vector<Owed> clock = {};  // of steps 1 … step; empty where a settled state owes nothing
 };

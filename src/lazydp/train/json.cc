@@ -14,14 +14,21 @@ Json number(double value) {
 
 Json json_of(const Plan& plan) {
   const Mechanism& m = plan.mechanism;
-  Json json = {
-      {"algorithm", plan.recipe.name},          {"steps", plan.steps},
-      {"sampling_rate", m.sampling_rate},       {"expected_batch", m.expected_batch},
-      {"clip_norm", number(m.clip_norm)},       {"clip_schedule", plan.clip_schedule.text()},
-      {"noise_multiplier", m.noise_multiplier}, {"noise_schedule", plan.noise_schedule.text()},
-      {"noise_draws", plan.noise_draws},        {"table_rate", plan.table_rate},
-      {"dense_rate", plan.dense_rate},          {"rate_schedule", plan.rate_schedule.text()},
-      {"weight_decay", plan.weight_decay},      {"accountant", accountant_name(plan.accountant)}};
+  Json json = {{"algorithm", plan.recipe.name},
+               {"steps", plan.steps},
+               {"sampling_rate", m.sampling_rate},
+               {"expected_batch", m.expected_batch},
+               {"clip_norm", number(m.clip_norm)},
+               {"clip_schedule", plan.clip_schedule.text()},
+               {"noise_multiplier", m.noise_multiplier},
+               {"noise_schedule", plan.noise_schedule.text()},
+               {"noise_draws", plan.noise_draws},
+               {"table_rate", plan.table_rate},
+               {"dense_rate", plan.dense_rate},
+               {"rate_schedule", plan.rate_schedule.text()},
+               {"weight_decay", plan.weight_decay},
+               {"dense_optimizer", dense_rule_name(plan.dense_rule)},
+               {"accountant", accountant_name(plan.accountant)}};
   if (plan.budget) {
     json["budget"] = {{"epsilon", plan.budget->epsilon}, {"delta", plan.budget->delta}};
   }
@@ -36,6 +43,16 @@ Json json_of(const ModelShape& shape) {
           {"top", shape.top},
           {"pooling", shape.pooling},
           {"pooling_mode", shape.mode == Pooling::sum ? "sum" : "mean"}};
+}
+
+ModelShape shape_from(const Json& json) {
+  return {.name = json.at("name").get<std::string>(),
+          .table_rows = json.at("table_rows").get<std::vector<RowId>>(),
+          .dim = json.at("dim").get<std::size_t>(),
+          .bottom = json.at("bottom").get<std::vector<std::size_t>>(),
+          .top = json.at("top").get<std::vector<std::size_t>>(),
+          .pooling = json.at("pooling").get<std::size_t>(),
+          .mode = json.at("pooling_mode") == "mean" ? Pooling::mean : Pooling::sum};
 }
 
 }  // namespace lazydp

@@ -16,6 +16,9 @@ Json json_of(const Plan& plan);
 Json json_of(const ModelShape& shape);
 Json json_of(const Ledger& ledger);
 
+// The inverse of json_of(ModelShape). Throws Json::exception for anything else.
+ModelShape shape_from(const Json& json);
+
 // Throws IoError unless `json` is what json_of(Ledger) makes.
 Ledger ledger_from(const Json& json);
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "lazydp/base/types.h"
+#include "lazydp/noise/dense_optimizer.h"
 #include "lazydp/noise/noise_writer.h"
 #include "lazydp/privacy/accountant.h"
 #include "lazydp/privacy/calibration.h"
@@ -21,7 +22,8 @@ struct Plan {
 
   double table_rate = 0.0;  // learning rates
   double dense_rate = 0.0;
-  double weight_decay = 0.0;  // of table rows
+  DenseRule dense_rule = DenseRule::sgd;  // tables are moved by SGD, under which noise may wait
+  double weight_decay = 0.0;              // of table rows
   Schedule rate_schedule;
   Schedule noise_schedule;
   Schedule clip_schedule;

@@ -52,6 +52,8 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
   if (notes.metrics) {
     card["metrics"] = {{"auc", notes.metrics->auc},
                        {"logloss", notes.metrics->logloss},
+                       {"normalised_entropy", notes.metrics->normalised_entropy},
+                       {"calibration", notes.metrics->calibration},
                        {"examples", notes.metrics->examples},
                        {"warning", "computed on private data and not covered by the claim"}};
   }

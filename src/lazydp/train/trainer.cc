@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "lazydp/base/error.h"
-#include "lazydp/noise/dense_update.h"
 #include "lazydp/train/budget.h"
 
 namespace lazydp {
@@ -28,6 +27,7 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
              performance.settle_ahead || files != nullptr ? LookAhead::on : LookAhead::off,
              performance.read_ahead ? Reading::ahead : Reading::on_the_spot),
       method_(make_gradient_method(plan.recipe.clip, pooling, performance.materialize_bytes)),
+      dense_(plan.dense_rule, model.parameters().size()),
       updates_(plan.recipe.noise, tables, table_clock_, noise_, plan.weight_decay > 0.0,
                performance.kernels) {
   plan_.validate();
@@ -42,7 +42,6 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
                     "files are for sgd, eana, lazydp-no-ans and lazydp");
   }
   table_clock_.reserve(plan.steps);
-  dense_clock_.reserve(plan.steps);
   last_step_ = last_affordable_step(plan_, 0, ledger_);
 }
 
@@ -60,7 +59,7 @@ const StepReport& Trainer::step() {
   stages_.lap(Stage::forward);
   method_->compute(model_, batch, clip_norm_, gradient_, stages_);
 
-  update_dense(model_.parameters(), gradient_.dense, t, dense_clock_, noise_);
+  dense_.update(model_.parameters(), gradient_.dense, t, dense_step_, noise_);
   stages_.lap(Stage::dense_update);
   updates_.apply(t, gradient_.tables, stages_);
   if (performance_.settle_ahead) updates_.settle(t, ready_ids_of(queue_.next()), stages_);
@@ -89,8 +88,6 @@ void Trainer::restore(Ledger spent, std::span<const Owed> clock, std::string no_
   no_claim_before_ = std::move(no_claim);
   table_clock_.restore(clock);
   table_clock_.reserve(plan_.steps);
-  dense_clock_.restore(std::vector<Owed>(clock.size()));  // dense weights are never late
-  dense_clock_.reserve(plan_.steps);
   last_step_ = last_affordable_step(plan_, now(), ledger_);
 }
 
@@ -105,7 +102,9 @@ Step Trainer::open_step() {
   ledger_.record(event);
 
   const double table_rate = plan_.table_rate * rate;
-  dense_clock_.open(plan_.dense_rate * rate / plan_.mechanism.expected_batch, noise_std, 1.0);
+  dense_step_ = {.rate = plan_.dense_rate * rate,
+                 .divisor = plan_.mechanism.expected_batch,
+                 .noise_std = noise_std};
   return table_clock_.open(table_rate / plan_.mechanism.expected_batch, noise_std,
                            1.0 - table_rate * plan_.weight_decay);
 }

@@ -18,6 +18,7 @@
 #include "lazydp/embedding/table_files.h"
 #include "lazydp/model/model.h"
 #include "lazydp/noise/clock.h"
+#include "lazydp/noise/dense_optimizer.h"
 #include "lazydp/noise/table_updates.h"
 #include "lazydp/privacy/ledger.h"
 #include "lazydp/random/noise_source.h"
@@ -95,6 +96,7 @@ class Trainer {
   std::string protected_unit() const { return sampler_.unit(); }
   Microbatches microbatches() const { return method_->microbatches(); }
   TableUpdates& updates() { return updates_; }
+  DenseOptimizer& dense_optimizer() { return dense_; }
   const VarianceClock& table_clock() const { return table_clock_; }
   Model& model() { return model_; }
   std::span<Table> tables() { return tables_; }
@@ -121,9 +123,9 @@ class Trainer {
 
   NoiseSource noise_;
   VarianceClock table_clock_;
-  VarianceClock dense_clock_;
   BatchQueue queue_;
   std::unique_ptr<GradientMethod> method_;
+  DenseOptimizer dense_;
   TableUpdates updates_;
   Ledger ledger_;
 
@@ -132,6 +134,7 @@ class Trainer {
   std::string no_claim_before_;
   CheckpointFolder* folder_ = nullptr;  // where its state is kept, if it was ever
   double clip_norm_ = 0.0;              // of the open step
+  DenseStep dense_step_;
   StageClock stages_;
   Gradient gradient_;
   std::vector<Ids> ids_;
