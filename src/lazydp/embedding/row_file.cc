@@ -161,10 +161,10 @@ void RowFile::flush() {
 
 // Places that were given up by the end of the epoch before are of no checkpoint any more.
 void RowFile::end_epoch() {
-  const auto needed = std::ranges::partition(
-      retired_, [this](const Retired& place) { return place.since < epoch_; });
-  for (auto i = retired_.begin(); i != needed.begin(); ++i) free_.push_back(i->place);
-  retired_.erase(retired_.begin(), needed.begin());
+  const auto needed = std::partition(retired_.begin(), retired_.end(),
+                                     [this](const Retired& place) { return place.since < epoch_; });
+  for (auto i = retired_.begin(); i != needed; ++i) free_.push_back(i->place);
+  retired_.erase(retired_.begin(), needed);
   std::ranges::fill(fresh_, 0);
   ++epoch_;
 }
