@@ -197,6 +197,19 @@ TEST(RunFolder, ABranchWithALargerBudgetPaysForWhatWasSpent) {
   EXPECT_GT(card["claim"]["epsilon"].get<double>(), 2.9);
 }
 
+// The noise met the budget: whatever is added to the steps to come, nothing is left to pay for one.
+TEST(RunFolder, ABranchWithinASpentBudgetIsRefused) {
+  const Workplace at;
+  const Words first = {"--steps", "20", "--epsilon", "2", "--delta", "1e-7", "--out", "run"};
+  ASSERT_EQ(train(at, first).code, 0);
+  const std::string model = model_of(at, "run");
+  const Ran ran =
+      at.run({"resume", "run", "--epsilon", "1.9", "--steps", "30", "--branch", "--quiet"});
+  EXPECT_EQ(ran.code, 3) << ran.err;
+  EXPECT_NE(ran.err.find("20 steps have spent"), std::string::npos) << ran.err;
+  EXPECT_EQ(model_of(at, "run"), model);
+}
+
 TEST(RunFolder, WithoutItsCheckpointAReleasedRunDoesNotStartAgain) {
   const Workplace at;
   ASSERT_EQ(train(at, {"--steps", "6", "--out", "run"}).code, 0);

@@ -75,6 +75,10 @@ TEST(Budget, WhatWasSpentBeforeCounts) {
   Ledger all;
   all.record({1.0, 0.5, 20});
   EXPECT_EQ(last_affordable_step(plan, 20, all), 20u);
+  EXPECT_THROW(noise_for(plan, 20, all), PrivacyError);
+  Plan dear = plan;
+  dear.budget = Budget{1e-12, 1e-12};
+  EXPECT_THROW(noise_for(dear), UserError) << "nothing was spent: nobody's privacy is at stake";
 }
 
 }  // namespace

@@ -48,7 +48,7 @@ std::vector<const Experiment*> choose_experiments(const Given& given) {
 // A folder that can be written into: made here if it is missing.
 fs::path choose_folder(const Given& given) {
   if (!given.out) throw UserError("--out is missing; name a folder for the results");
-  const fs::path folder = *given.out;
+  fs::path folder = *given.out;
   std::error_code error;
   fs::create_directories(folder, error);
   if (error) throw IoError("cannot make " + folder.string() + ": " + error.message());

@@ -15,8 +15,8 @@ std::string curve_svg(const PrivacyQuestion& question, const std::vector<Epsilon
       .y = {.name = "ε"}};
   for (const EpsilonCurve& curve : curves) {
     const std::string name(curve.accountant);
-    ChartLine& line =
-        chart.lines.emplace_back(name + " " + rounded_up(curve.points.back().epsilon, 4));
+    ChartLine& line = chart.lines.emplace_back(
+        ChartLine{.name = name + " " + rounded_up(curve.points.back().epsilon, 4)});
     for (const auto& [steps, epsilon] : curve.points) {
       line.points.push_back({.x = static_cast<double>(steps), .y = epsilon});
     }

@@ -53,14 +53,14 @@ std::string varint(std::uint64_t value) {
   return bytes + static_cast<char>(value);
 }
 
-enum Wire : std::uint64_t { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
+enum Wire : std::uint64_t { as_varint = 0, as_fixed64 = 1, as_length = 2, as_fixed32 = 5 };
 
 std::string key(std::uint64_t field, Wire wire) {
   return varint(field << 3 | wire);
 }
 
 std::string message(std::uint64_t field, std::string_view content) {
-  return key(field, kLength) + varint(content.size()) + std::string(content);
+  return key(field, as_length) + varint(content.size()) + std::string(content);
 }
 
 double wall_time() {
@@ -70,12 +70,12 @@ double wall_time() {
 
 // Event: wall_time = 1, step = 2, and one of file_version = 3, summary = 5, session_log = 7.
 std::string event(Step step, const std::string& what) {
-  return key(1, kFixed64) + bytes_of(wall_time()) + key(2, kVarint) + varint(step) + what;
+  return key(1, as_fixed64) + bytes_of(wall_time()) + key(2, as_varint) + varint(step) + what;
 }
 
 // Summary.Value: tag = 1, simple_value = 2; a Summary has them as field 1.
 std::string summary_value(std::string_view tag, double value) {
-  return message(1, message(1, tag) + key(2, kFixed32) + bytes_of(static_cast<float>(value)));
+  return message(1, message(1, tag) + key(2, as_fixed32) + bytes_of(static_cast<float>(value)));
 }
 
 std::string new_file_name() {
@@ -108,7 +108,7 @@ EventFile::EventFile(const std::string& folder, Step begins) : path_(folder + ne
   file_.open(path_, std::ios::binary | std::ios::app);
   record(event(0, message(3, "brain.Event:2")));
   constexpr char kStart = 1;  // SessionLog: status = 1
-  record(event(begins, message(7, key(1, kVarint) + kStart)));
+  record(event(begins, message(7, key(1, as_varint) + kStart)));
 }
 
 void EventFile::write(Step step, const Scalars& values) {

@@ -61,8 +61,10 @@ constexpr std::array kFlags = {
 
     Flag{"--synthetic", &G::synthetic, kShapes, "DATA", kData,
          "click, click:large, uniform, zipf:S or skew:36|10|0.6; click for small, else uniform"},
-    Flag{"--data", &G::data, kTrain, "FILE", kData,
-         "a data file that lazydp convert or generate made; instead of --synthetic"},
+    Flag{
+        "--data", &G::data, kTrain | release_flags, "FILE", kData,
+        "a data file that lazydp convert or generate made, instead of --synthetic; to go on with a "
+        "run, where it lies now"},
     Flag{
         "--test", &G::test, kTrain | kScores, "SHARE|FILE", kData,
         "what the model is judged on at the end: a share of the data, or another file; 0.1 (lazydp "

@@ -22,7 +22,7 @@ std::string fixed(double value, int digits) {
 }
 
 std::string fixed_up(double value, int digits) {
-  const std::string nearest = fixed(value, digits);
+  std::string nearest = fixed(value, digits);
   if (!std::isfinite(value) || std::stod(nearest) >= value) return nearest;
   return fixed(std::stod(nearest) + std::pow(10.0, -digits), digits);
 }

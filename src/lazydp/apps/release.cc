@@ -15,7 +15,9 @@ namespace lazydp::apps {
 void release(const Given& given) {
   choose_threads(given);
   RunDirectory directory = RunDirectory::existing(given.operands.front());
-  const RunOptions options = choose_run(directory.config());
+  Given config = directory.config();
+  if (given.data) config.data = given.data;  // where it lies now: the checkpoint knows its content
+  const RunOptions options = choose_run(config);
   require_memory_for(options);
   const Output output(given);
 

@@ -8,6 +8,7 @@
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/quantile.h"
 #include "lazydp/apps/run_json.h"
+#include "lazydp/embedding/initialise.h"
 #include "lazydp/train/float_noise.h"
 
 namespace lazydp::apps {
@@ -75,7 +76,8 @@ void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
                   "are computed from the data and are as secret as the data), about states before "
                   "the end of training, or about timing.");
   for (const Finished& run : runs) {
-    const double ulps = least_noise_in_ulps(run.options.plan);
+    const RowId fewest = std::ranges::min(run.options.model.shape.table_rows);
+    const double ulps = least_noise_in_ulps(run.options.plan, largest_first_weight(fewest));
     if (!run.result.claim.holds || ulps >= kFineEnough) continue;
     print_paragraph(out,
                     "Careful: the least noise of a step is " + fixed(ulps, 1) +

@@ -11,9 +11,13 @@
 
 namespace lazydp {
 
+float largest_first_weight(RowId rows) {
+  return 1.0f / std::sqrt(static_cast<float>(rows));
+}
+
 FirstWeights::FirstWeights(TableId table, RowId rows, const Seed& seed)
     : table_(table),
-      half_width_(1.0f / std::sqrt(static_cast<float>(rows))),
+      half_width_(largest_first_weight(rows)),
       key_(seed.derive(Purpose::initialisation, table, 0)) {}
 
 void FirstWeights::fill(RowId row, std::span<float> values) const {

@@ -9,6 +9,9 @@
 
 namespace lazydp {
 
+// No first weight of a table with so many rows is larger.
+float largest_first_weight(RowId rows);
+
 // The first weights of any row, whether or not there is memory for the table.
 class FirstWeights {
  public:

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <sstream>
 
 #include "lazydp/privacy/require.h"
@@ -109,14 +108,18 @@ double noise_for_budget(const Budget& budget, double sampling_rate, std::uint64_
       budget, [&](double noise) { return ledger_of(sampling_rate, noise, steps); }, accountant);
 }
 
+std::optional<double> find_noise_for_budget(const Budget& budget,
+                                            const std::function<Ledger(double)>& ledger,
+                                            Accountant accountant) {
+  validate(budget);
+  const std::optional<double> noise = least_noise(budget, ledger, Accountant::rdp, 1);
+  if (accountant == Accountant::rdp) return noise;
+  return least_noise(budget, ledger, accountant, noise.value_or(1));  // where to start is cheap
+}
+
 double noise_for_budget(const Budget& budget, const std::function<Ledger(double)>& ledger,
                         Accountant accountant) {
-  validate(budget);
-  std::optional<double> noise = least_noise(budget, ledger, Accountant::rdp, 1);
-  if (accountant != Accountant::rdp) {  // the cheap answer is where to start
-    noise = least_noise(budget, ledger, accountant, noise.value_or(1));
-  }
-  if (noise) return *noise;
+  if (const auto noise = find_noise_for_budget(budget, ledger, accountant)) return *noise;
   std::ostringstream message;
   message << "epsilon is " << budget.epsilon << " at delta " << budget.delta << " over "
           << ledger(1).steps() << " steps; no noise_multiplier up to " << kMostNoise

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "lazydp/privacy/accountant.h"
 
@@ -23,6 +24,11 @@ double noise_for_budget(const Budget& budget, double sampling_rate, std::uint64_
 // cost less.
 double noise_for_budget(const Budget& budget, const std::function<Ledger(double)>& ledger,
                         Accountant accountant);
+
+// None in the place of that UserError.
+std::optional<double> find_noise_for_budget(const Budget& budget,
+                                            const std::function<Ledger(double)>& ledger,
+                                            Accountant accountant);
 
 constexpr std::uint64_t kMostSteps = 0xFFFFFFFE;  // that a run can have
 

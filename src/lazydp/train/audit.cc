@@ -10,6 +10,7 @@
 #include "lazydp/model/dlrm.h"
 #include "lazydp/privacy/gaussian_dp.h"
 #include "lazydp/random/stream.h"
+#include "lazydp/train/release.h"
 #include "lazydp/train/trainer.h"
 
 namespace lazydp {
@@ -19,6 +20,7 @@ constexpr double kClipNorm = 0.05;  // below every gradient of the tiny model: a
 constexpr double kRate = 0.1;       // small, so that the canary pulls the same way in every step
 constexpr std::uint64_t kPublicSeed = 1;  // of the initial weights, which the attacker knows
 constexpr std::size_t kBlock = 100;       // runs of one task
+constexpr double kAnyDelta = 1e-5;        // of cards that nobody reads
 
 // All weights of the tiny model in one array: dense ones, then table after table. Rows begin at 0:
 // a bag of many ids then pulls at its row far more than at the dense layers, and it is in rows that
@@ -61,6 +63,7 @@ Plan training_plan(const AuditPlan& audit, double noise_multiplier) {
                     .noise_multiplier = noise_multiplier,
                     .expected_batch = static_cast<double>(kCanaryExamples)};
   plan.steps = audit.steps;
+  plan.accountant = Accountant::rdp;  // of those cards, because it is quick
   plan.table_rate = kRate;
   plan.dense_rate = kRate;
   return plan;
@@ -82,7 +85,7 @@ Released train(const Plan& plan, const CanaryData& data, const Seed& seed,
   const auto sampler = make_poisson_sampler(seed, data.size(), plan.mechanism.sampling_rate);
   Trainer trainer(plan, {}, seed, model, shape.mode, tables, data, *sampler);
   for (Step t = 0; t < plan.steps; ++t) trainer.step();
-  trainer.settle_all();
+  release(std::move(trainer), {.delta = kAnyDelta, .shape = shape});
   std::ranges::copy(model.parameters(), weights.begin());
 
   Released released{.change = minus(weights, initial), .ledger = trainer.ledger()};

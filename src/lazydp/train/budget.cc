@@ -1,5 +1,9 @@
 #include "lazydp/train/budget.h"
 
+#include <sstream>
+
+#include "lazydp/base/error.h"
+
 namespace lazydp {
 namespace {
 
@@ -21,7 +25,14 @@ double noise_for(const Plan& plan, Step now, const Ledger& spent) {
     trial.mechanism.noise_multiplier = noise_multiplier;
     return after(trial, spent, now, trial.steps);
   };
-  return noise_for_budget(*plan.budget, ledger, plan.accountant);
+  const Budget& budget = *plan.budget;
+  if (spent.steps() == 0) return noise_for_budget(budget, ledger, plan.accountant);
+  if (const auto noise = find_noise_for_budget(budget, ledger, plan.accountant)) return *noise;
+  std::ostringstream message;
+  message << "epsilon is " << budget.epsilon << ", of which " << spent.steps()
+          << " steps have spent " << epsilon(spent, budget.delta, plan.accountant)
+          << ": no noise is enough for more steps; raise epsilon, or release what there is";
+  throw PrivacyError(message.str());
 }
 
 Step last_affordable_step(const Plan& plan, Step now, const Ledger& spent) {

@@ -11,7 +11,8 @@ namespace lazydp {
 SampledGaussian event_of(const Plan& plan, Step t);
 
 // The smallest base noise multiplier with which a run that has spent `spent` on steps 1 … now takes
-// the plan's other steps, under its schedule, within its budget. Throws UserError if none does.
+// the plan's other steps, under its schedule, within its budget. If none does, throws
+// UserError, or PrivacyError if that is for what was spent.
 double noise_for(const Plan& plan, Step now = 0, const Ledger& spent = {});
 
 // The last step, plan.steps at most, through which a run that has spent `spent` on steps 1 … now

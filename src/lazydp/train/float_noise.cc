@@ -8,7 +8,7 @@
 
 namespace lazydp {
 
-double least_noise_in_ulps(const Plan& plan) {
+double least_noise_in_ulps(const Plan& plan, float largest_first_weight) {
   double least = std::numeric_limits<double>::infinity();
   double variance = 0.0;
   for (Step t = 1; t <= plan.steps; ++t) {
@@ -19,7 +19,7 @@ double least_noise_in_ulps(const Plan& plan) {
     if (std > 0.0) least = std::min(least, std);
     variance += std * std;
   }
-  const auto size = static_cast<float>(std::sqrt(variance));
+  const float size = std::max(largest_first_weight, static_cast<float>(std::sqrt(variance)));
   const double ulp = std::nextafter(size, std::numeric_limits<float>::infinity()) - size;
   return least / ulp;
 }
