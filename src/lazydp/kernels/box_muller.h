@@ -57,36 +57,47 @@ inline __attribute__((always_inline)) bool any_small(const std::uint32_t* words)
   return Simd::any_zero(Simd::shift_right_logical(least, kRefineBits + 2));
 }
 
-// Gives small lanes of one group their further bits; `refine(i)` returns 32 more for word i.
-template <class Simd, class Refine>
-inline void refine_small(const std::uint32_t* words, Pairs<Simd>& p, Refine&& refine) {
-  const auto v = Simd::shift_right_logical(p.words0, 1);
-  const auto a = Simd::shift_right_arithmetic(p.words1, 1);
-  const unsigned small_radius = Simd::sign_mask(Simd::less(v, Simd::set(2 * kRefineBelow)));
-  const unsigned small_angle = Simd::sign_mask(Simd::less(Simd::abs(a), Simd::set(kRefineBelow)));
-  if ((small_radius | small_angle) == 0) return;
-  alignas(32) float radius[kLanes], exponent[kLanes], angle[kLanes];
-  Simd::store(radius, p.radius);
-  Simd::store(exponent, p.exponent);
-  Simd::store(angle, p.angle);
-  for (std::size_t l = 0; l < kLanes; ++l) {
-    if (((small_radius >> l) & 1u) != 0) {
-      const std::uint64_t high = words[l] >> 1;
-      radius[l] = static_cast<float>(static_cast<std::int64_t>(high << 32 | refine(l))) + 0.5f;
-      exponent[l] = 63.0f;
-    }
-    if (((small_angle >> l) & 1u) != 0) {
-      const auto high =
-          static_cast<std::int64_t>(static_cast<std::int32_t>(words[kLanes + l]) >> 1);
-      angle[l] = static_cast<float>(high * (std::int64_t{1} << 32) +
-                                    static_cast<std::int64_t>(refine(kLanes + l))) *
-                 0x1p-62f;
-    }
-  }
-  p.radius = Simd::load(radius);
-  p.exponent = Simd::load(exponent);
-  p.angle = Simd::load(angle);
+// The words of one group that do want more: bit i for word i.
+template <class Simd>
+inline __attribute__((always_inline)) unsigned small_words(const std::uint32_t* words) {
+  const auto v = Simd::shift_right_logical(Simd::load(words), 1);
+  const auto a = Simd::shift_right_arithmetic(Simd::load(words + kLanes), 1);
+  return Simd::sign_mask(Simd::less(v, Simd::set(2 * kRefineBelow))) |
+         Simd::sign_mask(Simd::less(Simd::abs(a), Simd::set(kRefineBelow))) << kLanes;
 }
+
+// Up to eight pairs from anywhere, each with the bits it wants.
+template <class Simd>
+struct Gathered {
+  alignas(32) float radius[kLanes] = {};
+  alignas(32) float exponent[kLanes] = {};
+  alignas(32) float angle[kLanes] = {};
+  alignas(32) std::uint32_t words0[kLanes] = {};
+  alignas(32) std::uint32_t words1[kLanes] = {};
+
+  // Pair `l` of a group becomes pair `k` here; `refine(i)` returns 32 more bits for word i.
+  template <class Refine>
+  void put(std::size_t k, const std::uint32_t* words, std::size_t l, unsigned small,
+           Refine&& refine) {
+    words0[k] = words[l];
+    words1[k] = words[kLanes + l];
+    const std::int64_t v = words0[k] >> 1;
+    const std::int64_t a = static_cast<std::int32_t>(words1[k]) >> 1;
+    constexpr std::int64_t kMore = std::int64_t{1} << 32;
+    const bool small_radius = (small >> l & 1u) != 0;
+    const bool small_angle = (small >> (kLanes + l) & 1u) != 0;
+    const std::int64_t radius_bits = small_radius ? v * kMore + refine(l) : v;
+    const std::int64_t angle_bits = small_angle ? a * kMore + refine(kLanes + l) : a;
+    radius[k] = static_cast<float>(radius_bits) + 0.5f;
+    exponent[k] = small_radius ? 63.0f : 31.0f;
+    angle[k] = static_cast<float>(angle_bits) * (small_angle ? 0x1p-62f : 0x1p-30f);
+  }
+
+  Pairs<Simd> pairs() const {
+    return {Simd::load(radius), Simd::load(exponent), Simd::load(angle), Simd::load(words0),
+            Simd::load(words1)};
+  }
+};
 
 // `N` groups in lockstep hide each other's latency. normals[16 g + i] for g < N.
 template <class Simd, int N>
@@ -109,10 +120,10 @@ inline __attribute__((always_inline)) void transform(const Pairs<Simd>* p, float
   LAZYDP_EACH log[g] = Simd::fma(log[g], y[g], Simd::set(3.330329831e-01f));
   LAZYDP_EACH log[g] = Simd::fma(log[g], y[g], Simd::set(-5.000196514e-01f));
   LAZYDP_EACH log[g] = Simd::fma(log[g], y[g], Simd::set(1.000003248e+00f));
-  // -ln u = exponent * ln 2 - ln m, at least 0 up to rounding
+  // -ln u = exponent * ln 2 - ln m. Never below 0, even rounded: where the exponent is 0, m is at
+  // most 1, and where it is more, ln 2 is twice what ln m can be.
   LAZYDP_EACH log[g] = Simd::mul(log[g], y[g]);
-  LAZYDP_EACH log[g] = Simd::sqrt(
-      Simd::max(Simd::fms(e[g], Simd::set(0.693147180559945f), log[g]), Simd::set(0.0f)));
+  LAZYDP_EACH log[g] = Simd::sqrt(Simd::fms(e[g], Simd::set(0.693147180559945f), log[g]));
   LAZYDP_EACH t2[g] = Simd::mul(p[g].angle, p[g].angle);
   LAZYDP_EACH s[g] = Simd::fma(t2[g], Simd::set(-3.587725850e-05f), Simd::set(2.489871968e-03f));
   LAZYDP_EACH c[g] = Simd::fma(t2[g], Simd::set(-3.188806480e-04f), Simd::set(1.584991550e-02f));

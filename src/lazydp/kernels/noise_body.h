@@ -3,10 +3,11 @@
 // each compiled for its own CPU: nothing here may have external linkage.
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <span>
+#include <utility>
 
 #include "lazydp/kernels/box_muller.h"
 #include "lazydp/kernels/noise.h"
@@ -17,47 +18,25 @@ namespace {
 using box_muller::kGroup;
 using box_muller::kGroupBlocks;
 
-inline constexpr std::size_t kLockstep = 2;         // groups
+inline constexpr std::size_t kLockstep = 4;         // groups
 inline constexpr std::size_t kScratchWords = 4096;  // a row of the largest dimension
-inline constexpr std::size_t kChunkWords = 512;     // stays in the first-level cache
+inline constexpr std::size_t kChunkWords = 512;     // of rows: few enough to fetch ahead
+inline constexpr std::size_t kFillWords = 2048;     // stays in the first-level cache
+static_assert(kScratchWords / kGroup / kLockstep <= 64, "a bit for each group that is put aside");
 inline constexpr std::size_t kMaxChunkRows = kChunkWords / kGroup;
 
-// Counters of `rows` rows of `groups` groups, laid out where their random words will be.
-inline void write_counters(const RowCounters& at, const NoisyRow* rows, std::size_t count,
-                           std::size_t groups, std::uint32_t* words) {
-  auto* out = reinterpret_cast<std::uint64_t*>(words);
-  for (std::size_t r = 0; r < count; ++r) {
-    const std::uint64_t high = at.high + rows[r].row * at.row_unit;
-    for (std::size_t b = 0; b < groups * kGroupBlocks; ++b) {
-      *out++ = at.low + b;
-      *out++ = high;
-    }
-  }
-}
-
-// Groups with a word that wants more bits: rare, so they are put aside and drawn again afterwards.
-struct Aside {
-  alignas(64) std::uint32_t words[kScratchWords];
-  std::uint16_t group[kScratchWords / kGroup];
-  std::size_t count = 0;
-
-  void put(std::size_t which, const std::uint32_t* from) {
-    std::memcpy(words + count * kGroup, from, kGroup * sizeof(*from));
-    group[count++] = static_cast<std::uint16_t>(which);
-  }
-};
-
-// The straight path: as if no word wanted more bits. A function of its own, so that nothing else
-// competes for its registers.
+// The straight path: as if no word wanted more bits. Which do is rare, and only noted, without a
+// branch that nobody could predict: bit i for groups i * kLockstep and after. A function of its
+// own, so that nothing else competes for its registers.
 template <class Simd>
-__attribute__((noinline)) void draw_straight(const std::uint32_t* words, std::size_t total,
-                                             float* normals, Aside& aside) {
+__attribute__((noinline)) std::uint64_t draw_straight(const std::uint32_t* words, std::size_t total,
+                                                      float* normals) {
+  std::uint64_t aside = 0;
   std::size_t g = 0;
   for (; g + kLockstep <= total; g += kLockstep) {
     const std::uint32_t* from = words + g * kGroup;
-    if (__builtin_expect(box_muller::any_small<Simd, kLockstep>(from), 0)) {
-      for (std::size_t j = 0; j < kLockstep; ++j) aside.put(g + j, from + j * kGroup);
-    }
+    const std::uint64_t small = box_muller::any_small<Simd, kLockstep>(from) ? 1 : 0;
+    aside |= small << g / kLockstep;
     box_muller::Pairs<Simd> pairs[kLockstep];
 #pragma GCC unroll 4
     for (std::size_t j = 0; j < kLockstep; ++j) {
@@ -65,39 +44,107 @@ __attribute__((noinline)) void draw_straight(const std::uint32_t* words, std::si
     }
     box_muller::transform<Simd, kLockstep>(pairs, normals + g * kGroup);
   }
-  for (; g < total; ++g) aside.put(g, words + g * kGroup);
+  if (g < total) aside |= std::uint64_t{1} << g / kLockstep;
+  for (; g < total; ++g) {
+    const auto pairs = box_muller::load<Simd>(words + g * kGroup);
+    box_muller::transform<Simd, 1>(&pairs, normals + g * kGroup);
+  }
+  return aside;
 }
 
-// The groups that were put aside, with the bits they want.
+// Pairs that want more bits, gathered and drawn again, eight at a time.
+template <class Simd>
+class Refined {
+ public:
+  Refined(const AesKey& key, const RowCounters& at, float* normals)
+      : key_(key), at_(at), normals_(normals) {}
+
+  // Pairs of the group whose first block is `block` of a row; its normals begin at `first`.
+  void group(const std::uint32_t* words, unsigned small, const NoisyRow& row, std::size_t block,
+             std::size_t first) {
+    constexpr unsigned kAllLanes = (1u << box_muller::kLanes) - 1;
+    unsigned lanes = (small | small >> box_muller::kLanes) & kAllLanes;
+    for (; lanes != 0; lanes &= lanes - 1) {
+      const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+      places_[count_] = first + lane;
+      pairs_.put(count_, words, lane, small, [&](std::size_t word) {
+        const Counter counter = {at_.high + row.row * at_.row_unit,
+                                 at_.refined_low + block + word / 4};
+        return Simd::encrypt_one(key_, counter, word % 4);
+      });
+      if (++count_ == box_muller::kLanes) draw();
+    }
+  }
+
+  void draw() {
+    alignas(32) float normals[kGroup];
+    const auto pairs = pairs_.pairs();
+    box_muller::transform<Simd, 1>(&pairs, normals);
+    for (std::size_t k = 0; k < count_; ++k) {
+      normals_[places_[k]] = normals[k];
+      normals_[places_[k] + box_muller::kLanes] = normals[k + box_muller::kLanes];
+    }
+    count_ = 0;
+  }
+
+ private:
+  const AesKey& key_;
+  const RowCounters& at_;
+  float* normals_;
+  box_muller::Gathered<Simd> pairs_;
+  std::size_t places_[box_muller::kLanes];
+  std::size_t count_ = 0;
+};
+
 template <class Simd>
 __attribute__((noinline)) void draw_aside(const AesKey& key, const RowCounters& at,
                                           const NoisyRow* rows, std::size_t groups,
-                                          const Aside& aside, float* normals) {
-  for (std::size_t k = 0; k < aside.count; ++k) {
-    const std::uint32_t* from = aside.words + k * kGroup;
-    const std::size_t group = aside.group[k];
-    auto pairs = box_muller::load<Simd>(from);
-    box_muller::refine_small<Simd>(from, pairs, [&](std::size_t word) {
-      const std::size_t block = group % groups * kGroupBlocks + word / 4;
-      const Counter counter = {at.high + rows[group / groups].row * at.row_unit,
-                               at.refined_low + block};
-      return Simd::encrypt_one(key, counter, word % 4);
-    });
-    box_muller::transform<Simd, 1>(&pairs, normals + group * kGroup);
+                                          std::size_t total, std::uint64_t aside,
+                                          const std::uint32_t* words, float* normals) {
+  Refined<Simd> refined(key, at, normals);
+  for (; aside != 0; aside &= aside - 1) {
+    const std::size_t first = static_cast<std::size_t>(std::countr_zero(aside)) * kLockstep;
+    for (std::size_t g = first; g < std::min(first + kLockstep, total); ++g) {
+      const std::uint32_t* from = words + g * kGroup;
+      const unsigned small = box_muller::small_words<Simd>(from);
+      if (small == 0) continue;
+      refined.group(from, small, rows[g / groups], g % groups * kGroupBlocks, g * kGroup);
+    }
   }
+  refined.draw();
 }
 
-// normals[r * groups * 16 + i] = normal i of row r. `words` has room for as many words, and may be
-// where the normals go.
+// The random words of `count` rows of `groups` groups each.
+template <class Simd>
+inline void encrypt_rows(const AesKey& key, const RowCounters& at, const NoisyRow* rows,
+                         std::size_t count, std::size_t groups, std::uint32_t* words) {
+  const auto first_of = [&](const NoisyRow& row) {
+    return Simd::two_counters({.high = at.high + row.row * at.row_unit, .low = at.low});
+  };
+  const NoisyRow* row = rows;
+  const NoisyRow* const last = rows + count - 1;
+  auto counters = first_of(*row);
+  std::size_t left = groups * kGroupBlocks / 2;
+  const auto next = [&] {
+    const auto now = counters;
+    counters = Simd::next_two(counters);
+    if (--left == 0 && row != last) {
+      counters = first_of(*++row);
+      left = groups * kGroupBlocks / 2;
+    }
+    return now;
+  };
+  Simd::encrypt(key, next, words, count * groups * kGroupBlocks);
+}
+
+// normals[r * groups * 16 + i] = normal i of row r. `words` has room for as many words.
 template <class Simd>
 void draw_rows(const AesKey& key, const RowCounters& at, const NoisyRow* rows, std::size_t count,
                std::size_t groups, std::uint32_t* words, float* normals) {
-  write_counters(at, rows, count, groups, words);
   const std::size_t total = count * groups;
-  Simd::encrypt(key, words, total * kGroupBlocks);
-  Aside aside;
-  draw_straight<Simd>(words, total, normals, aside);
-  draw_aside<Simd>(key, at, rows, groups, aside, normals);
+  encrypt_rows<Simd>(key, at, rows, count, groups, words);
+  const std::uint64_t aside = draw_straight<Simd>(words, total, normals);
+  if (aside != 0) draw_aside<Simd>(key, at, rows, groups, total, aside, words, normals);
 }
 
 template <class Simd>
@@ -125,6 +172,7 @@ inline void prefetch_row(const float* values, std::size_t dim) {
 template <class Simd>
 void add_noise_body(const AesKey& key, const RowCounters& at, std::span<const NoisyRow> rows,
                     std::size_t dim) {
+  alignas(64) std::uint32_t words[kScratchWords];
   alignas(64) float scratch[kScratchWords];
   const std::size_t groups = (dim + kGroup - 1) / kGroup;
   const std::size_t chunk = std::clamp<std::size_t>(kChunkWords / (groups * kGroup), 1,
@@ -135,8 +183,7 @@ void add_noise_body(const AesKey& key, const RowCounters& at, std::span<const No
     const std::size_t ahead = first + count;
     const std::size_t ahead_count = std::min(chunk, rows.size() - ahead);
     for (std::size_t r = 0; r < ahead_count; ++r) __builtin_prefetch(rows[ahead + r].values, 1);
-    draw_rows<Simd>(key, at, rows.data() + first, count, groups,
-                    reinterpret_cast<std::uint32_t*>(scratch), scratch);
+    draw_rows<Simd>(key, at, rows.data() + first, count, groups, words, scratch);
     for (std::size_t r = 0; r < count; ++r) {
       if (r < ahead_count) prefetch_row(rows[ahead + r].values, dim);
       shrink_and_add<Simd>(rows[first + r], scratch + r * groups * kGroup, dim);
@@ -146,11 +193,11 @@ void add_noise_body(const AesKey& key, const RowCounters& at, std::span<const No
 
 template <class Simd>
 void fill_normals_body(const AesKey& key, const RowCounters& at, std::span<float> out) {
-  alignas(64) std::uint32_t words[kChunkWords];
+  alignas(64) std::uint32_t words[kFillWords];
   const NoisyRow row;
   RowCounters here = at;
-  for (std::size_t i = 0; i < out.size(); i += kChunkWords) {
-    const std::size_t n = std::min(kChunkWords, out.size() - i);
+  for (std::size_t i = 0; i < out.size(); i += kFillWords) {
+    const std::size_t n = std::min(kFillWords, out.size() - i);
     const std::size_t whole = n / kGroup;
     if (whole > 0) draw_rows<Simd>(key, here, &row, 1, whole, words, out.data() + i);
     if (const std::size_t rest = n % kGroup; rest > 0) {
@@ -160,19 +207,17 @@ void fill_normals_body(const AesKey& key, const RowCounters& at, std::span<float
       draw_rows<Simd>(key, here, &row, 1, 1, words, last);
       std::copy_n(last, rest, out.data() + i + whole * kGroup);
     }
-    here.low += kChunkWords / 4;
-    here.refined_low += kChunkWords / 4;
+    here.low += kFillWords / 4;
+    here.refined_low += kFillWords / 4;
   }
 }
 
 template <class Simd>
 void fill_random_body(const AesKey& key, Counter first, std::span<AesBlock> out) {
-  auto* words = reinterpret_cast<std::uint64_t*>(out.data());
-  for (std::size_t b = 0; b < out.size(); ++b) {
-    words[2 * b] = first.low + b;
-    words[2 * b + 1] = first.high;
-  }
-  Simd::encrypt(key, reinterpret_cast<std::uint32_t*>(words), out.size());
+  auto counters = Simd::two_counters(first);
+  Simd::encrypt(
+      key, [&] { return std::exchange(counters, Simd::next_two(counters)); },
+      reinterpret_cast<std::uint32_t*>(out.data()), out.size());
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The noise kernel on a twin of the portable vectors that counts what it is asked for.
 
 #include <array>
+#include <utility>
 
 #include "lazydp/kernels/intensity.h"
 #include "lazydp/kernels/noise_body.h"
@@ -48,11 +49,13 @@ struct CountingSimd : PortableSimd {
     return counted(PortableSimd::any_zero(a), 2);
   }
   // A vector holds two blocks; each has ten rounds and the first key.
-  static void encrypt(const AesKey& key, std::uint32_t* words, std::size_t blocks) {
+  template <class Next>
+  static void encrypt(const AesKey& key, Next&& next, std::uint32_t* words, std::size_t blocks) {
     constexpr std::size_t kRounds = 11;
     operations += kRounds * ((blocks + 1) / 2);
-    PortableSimd::encrypt(key, words, blocks);
+    PortableSimd::encrypt(key, std::forward<Next>(next), words, blocks);
   }
+  static I next_two(I a) { return counted(PortableSimd::next_two(a)); }
 };
 
 }  // namespace

@@ -12,16 +12,15 @@ struct VaesSimd : Avx2Simd {
     return _mm256_broadcastsi128_si256(round_key(key, round));
   }
 
-  LAZYDP_INLINE void encrypt(const AesKey& key, std::uint32_t* words, std::size_t blocks) {
-    auto* data = reinterpret_cast<__m128i*>(words);
+  template <class Next>
+  LAZYDP_INLINE void encrypt(const AesKey& key, Next&& next, std::uint32_t* words,
+                             std::size_t blocks) {
+    auto* pairs = reinterpret_cast<__m256i*>(words);
     std::size_t b = 0;
-    for (; b + 16 <= blocks; b += 16) {
-      auto* pairs = reinterpret_cast<__m256i*>(data + b);
+    for (; b + 16 <= blocks; b += 16, pairs += 8) {
       __m256i x[8];
 #pragma GCC unroll 8
-      for (int i = 0; i < 8; ++i) {
-        x[i] = _mm256_xor_si256(_mm256_loadu_si256(pairs + i), wide_round_key(key, 0));
-      }
+      for (int i = 0; i < 8; ++i) x[i] = _mm256_xor_si256(next(), wide_round_key(key, 0));
 #pragma GCC unroll 9
       for (int round = 1; round < 10; ++round) {
         const __m256i k = wide_round_key(key, round);
@@ -33,9 +32,7 @@ struct VaesSimd : Avx2Simd {
         _mm256_storeu_si256(pairs + i, _mm256_aesenclast_epi128(x[i], wide_round_key(key, 10)));
       }
     }
-    for (; b < blocks; ++b) {
-      _mm_storeu_si128(data + b, encrypt_block(key, _mm_loadu_si128(data + b)));
-    }
+    encrypt_rest(key, next, reinterpret_cast<__m128i*>(pairs), blocks - b);
   }
 };
 

@@ -56,6 +56,16 @@ struct Avx2Simd {
     return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(a)));
   }
 
+  // Two counters that follow each other, and the step to the next two.
+  LAZYDP_INLINE I two_counters(Counter first) {
+    const auto low = static_cast<long long>(first.low);
+    const auto high = static_cast<long long>(first.high);
+    return _mm256_set_epi64x(high, low + 1, high, low);
+  }
+  LAZYDP_INLINE I next_two(I counters) {
+    return _mm256_add_epi64(counters, _mm256_set_epi64x(0, 2, 0, 2));
+  }
+
   LAZYDP_INLINE __m128i round_key(const AesKey& key, int round) {
     return _mm_load_si128(reinterpret_cast<const __m128i*>(key.round_keys.data()) + round);
   }
@@ -64,6 +74,17 @@ struct Avx2Simd {
 #pragma GCC unroll 9
     for (int round = 1; round < 10; ++round) x = _mm_aesenc_si128(x, round_key(key, round));
     return _mm_aesenclast_si128(x, round_key(key, 10));
+  }
+  // A few counters that `next()` gives.
+  template <class Next>
+  LAZYDP_INLINE void encrypt_rest(const AesKey& key, Next&& next, __m128i* out,
+                                  std::size_t blocks) {
+    for (std::size_t b = 0; b < blocks; b += 2) {
+      const __m256i two = next();
+      _mm_storeu_si128(out + b, encrypt_block(key, _mm256_castsi256_si128(two)));
+      if (b + 1 == blocks) return;
+      _mm_storeu_si128(out + b + 1, encrypt_block(key, _mm256_extracti128_si256(two, 1)));
+    }
   }
   LAZYDP_INLINE std::uint32_t encrypt_one(const AesKey& key, Counter counter, std::size_t word) {
     alignas(16) std::uint32_t out[4];

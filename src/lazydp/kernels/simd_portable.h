@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -124,13 +125,26 @@ struct PortableSimd {
     return mask;
   }
 
-  // Replaces counters by their cipher, in place; a block is four words, low half first.
-  static void encrypt(const AesKey& key, std::uint32_t* words, std::size_t blocks) {
+  // Two counters that follow each other, and the two after them; a counter is four words, low half
+  // first.
+  static I two_counters(Counter first) {
+    const std::array<std::uint64_t, 4> two = {first.low, first.high, first.low + 1, first.high};
+    return std::bit_cast<I>(two);
+  }
+  static I next_two(I counters) {
+    auto two = std::bit_cast<std::array<std::uint64_t, 4>>(counters);
+    two[0] += 2;
+    two[2] += 2;
+    return std::bit_cast<I>(two);
+  }
+  // The cipher of `blocks` counters, of which `next()` gives two at a time.
+  template <class Next>
+  static void encrypt(const AesKey& key, Next&& next, std::uint32_t* words, std::size_t blocks) {
+    std::array<std::uint64_t, 4> two;
     for (std::size_t b = 0; b < blocks; ++b) {
-      Counter counter;
-      std::memcpy(&counter.low, words + 4 * b, 8);
-      std::memcpy(&counter.high, words + 4 * b + 2, 8);
-      const AesBlock block = lazydp::encrypt(key, counter);
+      if (b % 2 == 0) two = std::bit_cast<std::array<std::uint64_t, 4>>(next());
+      const std::size_t half = b % 2 * 2;
+      const AesBlock block = lazydp::encrypt(key, {.high = two[half + 1], .low = two[half]});
       std::memcpy(words + 4 * b, block.data(), sizeof(block));
     }
   }
