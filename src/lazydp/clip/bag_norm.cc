@@ -4,6 +4,28 @@
 #include <bit>
 
 namespace lazydp {
+namespace {
+
+std::uint64_t scattered(RowId row) {
+  return static_cast<std::uint64_t>(row) * 0x9E3779B97F4A7C15u;
+}
+
+}  // namespace
+
+bool BagCoefficients::surely_distinct(std::span<const RowId> ids) {
+  constexpr std::size_t kWorthIt = 256;  // with more, some two would share a bit
+  if (ids.size() > kWorthIt) return false;
+  constexpr int kUnused = 64 - kFilterBits;
+  std::uint64_t seen = 0;
+  for (const RowId id : ids) {
+    const std::uint64_t place = scattered(id) >> kUnused;
+    const std::uint64_t bit = std::uint64_t{1} << place % 64;
+    seen |= filter_[place / 64] & bit;
+    filter_[place / 64] |= bit;
+  }
+  for (const RowId id : ids) filter_[(scattered(id) >> kUnused) / 64] = 0;
+  return seen == 0;
+}
 
 void BagCoefficients::start(std::size_t ids) {
   used_.clear();
@@ -17,7 +39,7 @@ void BagCoefficients::start(std::size_t ids) {
 // Where the row is, with coefficient 0 if the bag has not named it yet.
 std::size_t BagCoefficients::find(RowId row) {
   const std::size_t mask = slots_.size() - 1;
-  std::size_t at = (static_cast<std::uint64_t>(row) * 0x9E3779B97F4A7C15u >> 32) & mask;
+  std::size_t at = (scattered(row) >> 32) & mask;
   while (slots_[at].stamp == stamp_ && slots_[at].row != row) at = (at + 1) & mask;
   if (slots_[at].stamp != stamp_) {
     slots_[at] = {row, stamp_, 0.0f};
@@ -34,11 +56,20 @@ float BagCoefficients::squared(const Bags& bags, Pooling mode, std::size_t examp
     const float weight = share * bags.weight(bags.offsets[example]);
     return weight * weight;
   }
+  const std::size_t first = bags.offsets[example];
+  float sum = 0.0f;
+  if (surely_distinct(std::span(bags.ids).subspan(first, length))) {
+    for (std::size_t k = first; k < first + length; ++k) {
+      const float weight = share * bags.weight(k);
+      sum += weight * weight;
+    }
+    return sum;
+  }
   start(length);
-  for (std::size_t k = bags.offsets[example]; k < bags.offsets[example + 1]; ++k) {
+  for (std::size_t k = first; k < first + length; ++k) {
     slots_[find(bags.ids[k])].coefficient += share * bags.weight(k);
   }
-  float sum = 0.0f;  // of totals: a running sum of squares would lose what cancels
+  // Of totals: a running sum of squares would lose what cancels.
   for (const std::uint32_t at : used_) sum += slots_[at].coefficient * slots_[at].coefficient;
   return sum;
 }

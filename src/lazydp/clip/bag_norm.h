@@ -1,8 +1,10 @@
 #pragma once
 // The norm of one example's gradient of one table, without forming it.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lazydp/data/batch.h"
@@ -19,6 +21,10 @@ class BagCoefficients {
   float squared(const Bags& bags, Pooling mode, std::size_t example);
 
  private:
+  // Whether certainly no row occurs twice: asked first, because nearly always it is so, and a
+  // filter tells it without a branch that depends on the ids.
+  bool surely_distinct(std::span<const RowId> ids);
+
   // An open-addressing table whose entries of earlier bags are told by their stamp: nothing is ever
   // cleared, and nothing is sorted.
   struct Slot {
@@ -29,6 +35,8 @@ class BagCoefficients {
   std::size_t find(RowId row);
   void start(std::size_t ids);
 
+  static constexpr int kFilterBits = 16;  // eight kilobytes; all zeros between bags
+  std::array<std::uint64_t, (std::size_t{1} << kFilterBits) / 64> filter_{};
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> used_;  // slots of this bag
   std::uint32_t stamp_ = 0;
