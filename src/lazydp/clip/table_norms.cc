@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lazydp/base/parallel.h"
+#include "lazydp/clip/bag_norm.h"
 #include "lazydp/kernels/vector.h"
 
 namespace lazydp {
@@ -56,6 +57,10 @@ class UseIndex {
 class ExampleNorm {
  public:
   float squared(std::span<const TableCall> calls, std::size_t example) {
+    if (calls.size() == 1 && calls[0].bags_per_example == 1) {  // the usual case is a quick one
+      return bag_.squared(*calls[0].bags, calls[0].mode, example) *
+             squared_norm(calls[0].gradients.row(example));
+    }
     gather(calls, example);
     if (one_bag_a_row_) {
       float sum = 0.0f;
@@ -114,6 +119,7 @@ class ExampleNorm {
     return sum;
   }
 
+  BagCoefficients bag_;
   UseIndex index_;
   std::vector<Use> uses_;
   bool one_bag_a_row_ = true;
