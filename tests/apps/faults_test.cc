@@ -197,7 +197,7 @@ TEST_P(Faults, ASecondProcessIsRefused) {
 TEST(DataFault, AFileThatIsCutShortWhileItIsReadIsAnError) {
   const Workplace at;
   ASSERT_EQ(at.run({"generate", "--synthetic", "click", "click.ldp", "--quiet"}).code, 0);
-  Child child(at, {"train", "--data", "click.ldp", "--quiet", "--batch", "64", "--epochs", "1000",
+  Child child(at, {"train", "--data", "click.ldp", "--quiet", "--batch", "64", "--epochs", "100",
                    "--noise-multiplier", "1", "--out", "run"});
   ASSERT_TRUE(comes_true([&] { return !contents(at / "run/metrics.jsonl").empty(); }));
   fs::resize_file(at / "click.ldp", 8192);
@@ -206,6 +206,9 @@ TEST(DataFault, AFileThatIsCutShortWhileItIsReadIsAnError) {
 }
 
 TEST(MemoryFault, TooLittleIsRefusedInOneLine) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer's shadow alone takes more than the limit";
+#endif
   const Workplace at;
   const Words words = {"train",     "--quiet", "--rows",  "3000000", "--dim",   "64",
                        "--bottom",  "13-8-64", "--top",   "8-1",     "--batch", "64",
