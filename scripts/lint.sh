@@ -8,11 +8,11 @@ tests/checks/include_direction.sh
 tests/checks/source_rules.sh
 scripts/format.sh --check
 
-# clang-tidy reads the compiler's flags from the dev build, which need only be configured.
-configure_preset dev
+# clang-tidy reads the compiler's flags of each file, by itself, from a build that is only configured.
+configure_tree build/lint --preset dev -B build/lint -D LAZYDP_UNITY=OFF
 # The extension is built elsewhere, and linted where it has been.
 tidy() {
-  xargs -0 -P "$cores" -n 1 "$clang_tidy" --quiet -p "${1:-build/dev}" 2> >(grep -v 'warnings generated' >&2)
+  xargs -0 -P "$cores" -n 1 "$clang_tidy" --quiet -p "${1:-build/lint}" 2> >(grep -v 'warnings generated' >&2)
 }
 if (($# > 0)); then
   printf '%s\0' "$@" | tidy

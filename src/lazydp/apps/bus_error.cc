@@ -15,7 +15,7 @@ namespace {
 volatile std::sig_atomic_t code = 0;
 
 void say(const char* text) {
-  const ssize_t ignored = write(STDERR_FILENO, text, std::strlen(text));
+  const ssize_t ignored = ::write(STDERR_FILENO, text, std::strlen(text));
   static_cast<void>(ignored);
 }
 

@@ -7,7 +7,7 @@
 namespace lazydp::apps {
 namespace {
 
-Json json_of(const Column& column) {
+Json column_json(const Column& column) {
   Json json = {{"name", column.name}, {"role", role_name(column.role)}};
   if (column.key) json["key"] = true;
   switch (column.role) {
@@ -39,7 +39,7 @@ Json json_of(const Column& column) {
 
 Json json_of(const Schema& schema) {
   Json columns = Json::array();
-  for (const Column& column : schema.columns) columns.push_back(json_of(column));
+  for (const Column& column : schema.columns) columns.push_back(column_json(column));
   Json json = {{"source", schema.source},
                {"separator", schema.separator},
                {"header", schema.header},

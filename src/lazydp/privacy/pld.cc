@@ -13,7 +13,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLost = 1e-8;  // of delta, cut off in the noise's tails
 constexpr double kSmallestDelta = 1e-200;
-constexpr double kLeastNoise = 0.02;  // below it there is no privacy to be tight about
+constexpr double kWorthTightness = 0.02;  // below it there is no privacy to be tight about
 
 double least_noise(const Ledger& ledger) {
   double least = kInfinity;
@@ -61,23 +61,23 @@ double delta_bound(const Ledger& ledger, double epsilon, Bound bound, double del
 
 double pld_epsilon(const Ledger& ledger, double delta) {
   const double by_rdp = rdp_epsilon(ledger, delta);  // also a bound, and cheap
-  if (ledger.steps() == 0 || least_noise(ledger) < kLeastNoise) return by_rdp;
+  if (ledger.steps() == 0 || least_noise(ledger) < kWorthTightness) return by_rdp;
   return std::min(by_rdp, epsilon_bound(ledger, delta, Bound::up));
 }
 
 double pld_delta(const Ledger& ledger, double epsilon) {
   const double by_rdp = rdp_delta(ledger, epsilon);
-  if (ledger.steps() == 0 || least_noise(ledger) < kLeastNoise) return by_rdp;
+  if (ledger.steps() == 0 || least_noise(ledger) < kWorthTightness) return by_rdp;
   return std::min(by_rdp, delta_bound(ledger, epsilon, Bound::up, 1e-6 * by_rdp));
 }
 
 double pld_epsilon_lower(const Ledger& ledger, double delta) {
-  if (ledger.steps() == 0 || least_noise(ledger) < kLeastNoise) return 0;
+  if (ledger.steps() == 0 || least_noise(ledger) < kWorthTightness) return 0;
   return epsilon_bound(ledger, delta, Bound::down);
 }
 
 double pld_delta_lower(const Ledger& ledger, double epsilon) {
-  if (ledger.steps() == 0 || least_noise(ledger) < kLeastNoise) return 0;
+  if (ledger.steps() == 0 || least_noise(ledger) < kWorthTightness) return 0;
   return delta_bound(ledger, epsilon, Bound::down, 1e-6 * rdp_delta(ledger, epsilon));
 }
 

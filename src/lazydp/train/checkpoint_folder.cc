@@ -27,7 +27,7 @@ constexpr std::size_t kKept = 2;
 constexpr std::string_view kPrefix = "step-";
 constexpr std::string_view kUnsettled = ".unsettled";
 constexpr std::string_view kSettled = ".settled";
-constexpr std::string_view kRows = "-rows";
+constexpr std::string_view kRowsEnding = "-rows";
 
 }  // namespace
 
@@ -183,7 +183,7 @@ void CheckpointFolder::replace_by_settled(Trainer& trainer, const Metadata& meta
 void CheckpointFolder::write_settled_rows(Trainer& trainer, const Metadata& metadata,
                                           const Progress& progress) {
   constexpr mode_t kOwnerOnly = 0600;
-  const std::string path = path_of(trainer.now(), true) + std::string(kRows);
+  const std::string path = path_of(trainer.now(), true) + std::string(kRowsEnding);
   SettledRows rows{
       .name = fs::path(path).filename().string(), .blake2b = {}, .step = trainer.now()};
   rows.blake2b = write_safetensors(path, weights_out(trainer, progress), metadata, kOwnerOnly);
@@ -194,7 +194,7 @@ void CheckpointFolder::remove_other_rows() const {
   std::error_code error;
   for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
     const std::string name = i->path().filename().string();
-    if (name.ends_with(kRows) && name != settled_.name) remove(i->path().string());
+    if (name.ends_with(kRowsEnding) && name != settled_.name) remove(i->path().string());
   }
 }
 
