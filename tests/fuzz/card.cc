@@ -11,12 +11,12 @@
 namespace {
 
 // A released model, and links to two files in memory in the place of its own.
-struct Model {
+struct Released {
   lazydp::MemoryFile card;
   std::string folder;
   std::string good;
 
-  Model() {
+  Released() {
     using namespace lazydp;
     folder = (std::filesystem::temp_directory_path() / ("lazydp-fuzz-" + std::to_string(getpid())))
                  .string();
@@ -30,14 +30,14 @@ struct Model {
     good = said.dump();
     std::filesystem::create_symlink(card.path(), folder + kCard);
   }
-  ~Model() { std::filesystem::remove_all(folder); }
+  ~Released() { std::filesystem::remove_all(folder); }
 };
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace lazydp;
-  static const Model model;
+  static const Released model;
   model.card.put(text_of(data, size));
   refuses_or([&] {
     if (verified_card(model.folder) != Json::parse(model.good)) std::abort();
