@@ -1,83 +1,116 @@
 #!/usr/bin/env bash
-# Trains for so many minutes at full load, killed at random moments, and checks that nothing grows and
-# that the model is that of a run that was never disturbed: soak.sh MINUTES [PROGRAM]
+# Trains for about so many minutes at full load, with tables in memory and with tables in files, in
+# peace and killed at random moments; checks that nothing grows and that a killed run's model is that
+# of a run that was never disturbed: soak.sh MINUTES [PROGRAM]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 minutes=$1
 program=$(realpath "${2:-build/lazydp}")
-place=$(mktemp -d)
+place=$(mktemp -d -p "${TMPDIR:-.}")
 trap 'rm -rf "$place"' EXIT
 cd "$place"
 
-flags=(--model small --batch 1024 --noise-multiplier 1 --seed 7 --checkpoint-every 5s --quiet
-  --table-storage file:tables)
-
-# How many steps fit into a third of the time: the rest is for what kills cost, and for the twin.
-"$program" train "${flags[@]}" --steps 300 --out trial --no-release --json trial.json >/dev/null
-steps=$(python3 -c "
-import json
-print(max(300, int($minutes * 20 * json.load(open('trial.json'))['steps_per_second'])))")
-rm -rf trial tables
-echo "soak: $steps steps, killed about every $((minutes > 10 ? 60 : 6)) seconds"
-
-"$program" train "${flags[@]}" --steps "$steps" --out undisturbed --no-release --json whole.json >whole.txt &
-watched=$!
-first= last= files=
-while kill -0 "$watched" 2>/dev/null; do
-  now=$(awk '/^VmRSS/ { print $2 }' "/proc/$watched/status" 2>/dev/null || true)
-  count=$(find "/proc/$watched/fd" -mindepth 1 2>/dev/null | wc -l)
-  if [[ -n $now ]]; then
-    # The first fifth of a minute is for memory that a run takes once.
-    if ((SECONDS > 12)); then first=${first:-$now} files=${files:-$count}; fi
-    last=$now last_count=$count
-  fi
-  sleep 1
-done
-wait "$watched"
-"$program" release undisturbed --quiet >/dev/null
-rm -rf tables
-
-kills=0
-words=(train "${flags[@]}" --steps "$steps" --out killed --no-release)
-while true; do
-  "$program" "${words[@]}" >killed.txt 2>&1 &
-  running=$!
-  (sleep "$((1 + RANDOM % (minutes > 10 ? 120 : 12)))"; kill -KILL "$running" 2>/dev/null) &
-  killer=$!
-  code=0
-  wait "$running" 2>/dev/null || code=$?
-  kill "$killer" 2>/dev/null || true
-  wait "$killer" 2>/dev/null || true
-  if ((code == 0)); then break; fi
-  if ((code != 137)); then
-    cat killed.txt >&2
-    echo "soak: the run ended with $code" >&2
-    exit 1
-  fi
-  kills=$((kills + 1))
-  words=(resume killed --quiet)
-done
-"$program" release killed --quiet >/dev/null
-
+flags=(--model mlperf --scale 0.001 --batch 256 --noise-multiplier 1 --seed 7 --quiet)
+each=$((minutes > 10 ? 60 : 10)) # seconds between two kills, on average
 failed=0
 complain() {
   echo "soak: $*" >&2
   failed=1
 }
-digest() { python3 -c "
-import json, sys
-print(json.load(open(sys.argv[1]))['weights']['blake2b_256'])" "$1/model/card.json"; }
-[[ $(digest undisturbed) == $(digest killed) ]] || complain "the killed run's model differs"
-if [[ -n $first ]] && ((last > first + first / 100)); then complain "memory grew from $first to $last kB"; fi
-if [[ -n $files ]] && ((last_count > files)); then complain "open files grew from $files to $last_count"; fi
-python3 - undisturbed/metrics.jsonl <<'PY' || complain "steps became slower"
-import json, statistics, sys
-times = [line["step_ms"] for line in map(json.loads, open(sys.argv[1])) if "step_ms" in line]
-if len(times) >= 100:
-    fifth = len(times) // 5
-    early, late = statistics.median(times[fifth:2 * fifth]), statistics.median(times[-fifth:])
-    print(f"soak: a step took {early:.3g} ms early, {late:.3g} ms late")
-    sys.exit(late > 1.25 * early)
+# number FILE KEY [KEY]…: a number of a JSON file.
+number() {
+  python3 -c "
+import functools, json, sys
+print(functools.reduce(lambda value, key: value[key], sys.argv[2:], json.load(open(sys.argv[1]))))" "$@"
+}
+
+# Memory that is the program's own (rows in files are the page cache's) and open files, every second.
+watch_over() { # PID FILE
+  local memory files
+  while memory=$(awk '/^RssAnon/ { print $2 }' "/proc/$1/status" 2>/dev/null) && [[ -n $memory ]]; do
+    files=$(find "/proc/$1/fd" -mindepth 1 2>/dev/null | wc -l)
+    echo "$memory $files" >>"$2"
+    sleep 1
+  done
+}
+
+# What a run takes once it has taken in its first third; afterwards nothing may grow.
+check_growth() { # NAME FILE
+  python3 - "$@" <<'PY' || failed=1
+import sys
+name, path = sys.argv[1:]
+seen = [tuple(map(int, line.split())) for line in open(path)]
+later = seen[len(seen) // 3: -1]  # the last look may catch the end
+if len(later) < 10:
+    sys.exit(f"soak: {name}: too short to tell whether anything grows")
+(memory, files), grown = later[0], max(m for m, _ in later)
+print(f"soak: {name}: memory {memory} -> {grown} kB at most ({grown / memory - 1:+.2%}), "
+      f"open files {files} -> {max(f for _, f in later)} at most")
+if grown > 1.01 * memory or max(f for _, f in later) > files:
+    sys.exit(f"soak: {name}: something grows")
 PY
-echo "soak: $kills kills, memory ${first:-?} -> ${last:-?} kB, open files ${files:-?} -> ${last_count:-?}"
+}
+
+check_drift() { # NAME FILE
+  python3 - "$@" <<'PY' || failed=1
+import json, statistics, sys
+name, path = sys.argv[1:]
+times = [line["step_ms"] for line in map(json.loads, open(path)) if "step_ms" in line]
+fifth = len(times) // 5
+early, late = statistics.median(times[fifth:2 * fifth]), statistics.median(times[-fifth:])
+print(f"soak: {name}: a step took {early:.3g} ms early, {late:.3g} ms late ({late / early - 1:+.1%})")
+if late > 1.25 * early:
+    sys.exit(f"soak: {name}: steps became slower")
+PY
+}
+
+soak() { # NAME FLAG…
+  local name=$1 steps watched running killer code kills=0 words
+  shift
+  "$program" train "${flags[@]}" "$@" --steps 100 --out trial --no-release --json trial.json >/dev/null
+  steps=$(python3 -c "print(max(300, int($minutes * 10 * $(number trial.json steps_per_second))))")
+  rm -rf trial tables
+  echo "soak: $name: $steps steps"
+
+  "$program" train "${flags[@]}" "$@" --steps "$steps" --checkpoint-every 5s --out whole --json whole.json >whole.txt &
+  watched=$!
+  rm -f seen
+  watch_over "$watched" seen
+  wait "$watched"
+  check_growth "$name" seen
+  check_drift "$name" whole/metrics.jsonl
+  rm -rf tables
+
+  words=(train "${flags[@]}" "$@" --steps "$steps" --checkpoint-every 5s --out killed)
+  while true; do
+    "$program" "${words[@]}" >killed.txt 2>&1 &
+    running=$!
+    (
+      sleep "$((1 + RANDOM % (2 * each)))"
+      kill -KILL "$running" 2>/dev/null
+    ) &
+    killer=$!
+    code=0
+    wait "$running" 2>/dev/null || code=$?
+    kill "$killer" 2>/dev/null || true
+    wait "$killer" 2>/dev/null || true
+    if ((code == 0)) || [[ -e killed/model/card.json ]]; then break; fi
+    if ((code != 137)); then
+      cat killed.txt >&2
+      complain "$name: a run ended with $code"
+      break
+    fi
+    kills=$((kills + 1))
+    words=(resume killed --quiet)
+  done
+  if [[ $(number whole/model/card.json weights blake2b_256) == $(number killed/model/card.json weights blake2b_256) ]]; then
+    echo "soak: $name: $kills kills, the same model"
+  else
+    complain "$name: after $kills kills the model differs"
+  fi
+  rm -rf whole killed tables
+}
+
+soak "tables in memory"
+soak "tables in files" --table-storage file:tables
 exit "$failed"
