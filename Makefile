@@ -1,7 +1,7 @@
 # The two commands are `make demo` and `make test`. A target says what happens, scripts/ says how,
 # CMakePresets.json says with which flags.
 
-.PHONY: help build demo test test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-kernels bench-steps bench-growth bench-torch bench-utility package wheels docs bench-paper
+.PHONY: help build demo test fuzz soak test-all test-planted asan tsan lint format clean python test-python bench-plugin bench-kernels bench-steps bench-growth bench-torch bench-utility package wheels docs bench-paper
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-13s %s\n", $$1, $$2 }' Makefile
@@ -17,7 +17,17 @@ test: ## build and run every test that is not labelled slow, the Python package'
 	@scripts/install.sh test
 	@scripts/build.sh dev
 	@scripts/test.sh dev
+	@scripts/install.sh fuzz
+	@scripts/fuzz.sh 10
 	@scripts/test_python.sh
+
+fuzz: ## feed every parser with made-up files, MINUTES=10 each (make test: ten seconds)
+	@scripts/install.sh fuzz
+	@scripts/fuzz.sh $$((60 * $(or $(MINUTES),10)))
+
+soak: ## an hour of random kills: the model comes out the same, memory and files don't leak (MINUTES=60)
+	@scripts/build.sh release
+	@scripts/soak.sh $(or $(MINUTES),60)
 
 python: ## build the Python package and install it in build/venv
 	@scripts/python.sh

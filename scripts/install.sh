@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Installs the Debian packages that a group of targets needs and that are missing: build, package,
-# test, python, bench or lint. Touches neither network nor package manager when nothing is missing.
+# test, python, bench, fuzz or lint. Touches neither network nor package manager when nothing is missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/tools.sh
@@ -49,6 +49,12 @@ need_bench() {
   need libbenchmark-dev
   need libdnnl-dev # oneDNN, to be measured beside
 }
+need_fuzz() {
+  need_build
+  need clang-14 command -v clang++-14
+  need libclang-rt-14-dev # libFuzzer and the sanitizers
+  need libomp-14-dev      # clang's own omp.h
+}
 need_lint() {
   need_test
   need clang-tidy-14 command -v "$clang_tidy"
@@ -56,9 +62,9 @@ need_lint() {
 }
 
 case ${1:-} in
-  build | package | test | python | bench | lint) ;;
+  build | package | test | python | bench | fuzz | lint) ;;
   *)
-    echo "usage: scripts/install.sh build|package|test|python|bench|lint" >&2
+    echo "usage: scripts/install.sh build|package|test|python|bench|fuzz|lint" >&2
     exit 2
     ;;
 esac

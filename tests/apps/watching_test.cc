@@ -146,6 +146,82 @@ TEST(WatchedRuns, GoOnWithTheirLog) {
   EXPECT_EQ(files, 2);
 }
 
+// TensorBoard reads files in the order of their names: a session after the clock was set back must
+// still come last. A file of the year 2065 stands for one that was written before.
+TEST(WatchedRuns, GoOnAfterTheClockWasSetBack) {
+  const TemporaryFolder folder;
+  const std::string before = "events.out.tfevents.3000000000.999999.lazydp";
+  const std::string stranger = "events.out.tfevents.99999999999999999999.1.lazydp";
+  folder.write(before, "");
+  folder.write(stranger, "");
+  { EventFile(folder.path(), 1).write(1, {{"train/loss", 0.5}}); }
+  EventFile(folder.path(), 2).write(2, {{"train/loss", 0.5}});
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder.path())) {
+    names.push_back(entry.path().filename());
+  }
+  std::ranges::sort(names);
+  EXPECT_EQ(names,
+            (std::vector<std::string>{before, "events.out.tfevents.3000000001.000000.lazydp",
+                                      "events.out.tfevents.3000000001.000001.lazydp", stranger}));
+}
+
+#ifdef LAZYDP_BACKWARD_CLOCK
+// A clock that goes back by an hour at every look changes neither the model nor when checkpoints
+// are due, and nothing that was measured is negative.
+TEST(WatchedRuns, DoNotMindAClockThatGoesBackwards) {
+  const Workplace place;
+  std::string words = "$LAZYDP";
+  for (const std::string& word : tiny({"train", "--quiet", "--steps", "2000", "--seed", "1"},
+                                      {"--checkpoint-every", "0.02s", "--json"})) {
+    words += " " + word;
+  }
+  ASSERT_EQ(place.shell(words + " forward.json --out forward").code, 0);
+  const Ran ran = place.shell("LD_PRELOAD=" LAZYDP_BACKWARD_CLOCK " " + words +
+                              " backward.json --out backward");
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(contents(place / "forward/model/model.safetensors"),
+            contents(place / "backward/model/model.safetensors"));
+  const auto json = nlohmann::json::parse(contents(place / "backward.json"));
+  EXPECT_GT(json["checkpoint_ms"].get<double>(), 0.0) << "checkpoints were due";
+  EXPECT_GT(json["step_ms"]["min"].get<double>(), 0.0);
+  EXPECT_GT(json["steps_per_second"].get<double>(), 0.0);
+  double last = 0.0;
+  for (const auto& entry : fs::directory_iterator(place / "backward/tensorboard")) {
+    const std::string bytes = contents(entry.path());
+    for (std::size_t at = 0; at < bytes.size();) {
+      std::uint64_t length = 0;
+      double time = 0.0;
+      std::memcpy(&length, bytes.data() + at, 8);
+      std::memcpy(&time, bytes.data() + at + 13, 8);  // after the length, its sum and a key
+      EXPECT_GE(time, last);
+      last = time;
+      at += 16 + length;
+    }
+  }
+  EXPECT_GT(last, 0.0);
+}
+#endif
+
+TEST(WatchedRuns, RefuseALogWhoseStepsAreNoNumbers) {
+  const Workplace place;
+  const Words begin = {"train", "--steps", "4",   "--batch",      "64",     "--seed",
+                       "1",     "--out",   "run", "--no-release", "--quiet"};
+  ASSERT_EQ(place.run(begin).code, 0);
+  const auto config = contents(place / "run/config.toml");
+  for (const char* line : {R"({"step": "x"})", R"({"step": [1]})", R"({"step": -1})",
+                           R"({"step": 1e300})", R"({"step": 4294967296})", R"({"loss": 1})"}) {
+    place.write("run/metrics.jsonl", std::string(R"({"step": 1})") + "\n" + line + "\n");
+    const Ran ran = place.run({"resume", "run", "--quiet"});
+    EXPECT_EQ(ran.code, 4) << line << ran.err;
+    EXPECT_EQ(ran.error_lines(), 1u) << ran.err;
+    EXPECT_NE(ran.err.find("metrics.jsonl is damaged: line 2"), std::string::npos) << ran.err;
+    EXPECT_EQ(contents(place / "run/config.toml"), config);
+  }
+  place.write("run/metrics.jsonl", "[1]\n7\nhalf a li");
+  EXPECT_EQ(place.run({"resume", "run", "--quiet"}).code, 0);
+}
+
 TEST(DenseOptimizerFlag, IsTakenByTheRunAndItsCard) {
   const Workplace place;
   const auto run = [&](const char* rule) {

@@ -66,9 +66,10 @@ TEST(RowFile, GoesBackToEitherOfTheLastTwoEpochsWhateverCameAfter) {
     struct Kept {
       std::uint32_t epoch;
       RowId held;
+      std::uint64_t seal;
       Rows rows;
     };
-    std::vector<Kept> kept = {{0, 0, {}}};
+    std::vector<Kept> kept = {{0, 0, 0, {}}};
     std::uint32_t epoch = 1;
     Rows rows;
     for (int round = 0; round < 60; ++round) {
@@ -81,13 +82,14 @@ TEST(RowFile, GoesBackToEitherOfTheLastTwoEpochsWhateverCameAfter) {
       }
       if (rng() % 3 == 0) {
         file->flush();
-        kept.push_back({epoch++, file->held(), rows});
+        kept.push_back({epoch++, file->held(), file->seal(), rows});
         if (kept.size() > 2) kept.erase(kept.begin());
         file->end_epoch();
       } else if (rng() % 3 == 0) {
         if (kept.size() > 1 && rng() % 2 == 0) kept.pop_back();
         file = std::make_unique<RowFile>(open_in(folder));  // the program ended here
-        file->go_back(kept.back().epoch, kept.back().held, first_values);
+        file->go_back(kept.back().epoch, kept.back().held, kept.back().seal, first_values);
+        file->forget_later();
         rows = kept.back().rows;
         epoch = kept.back().epoch + 1;
       }
@@ -97,30 +99,102 @@ TEST(RowFile, GoesBackToEitherOfTheLastTwoEpochsWhateverCameAfter) {
   }
 }
 
-TEST(RowFile, ADamagedIndexIsNoticed) {
-  const TemporaryFolder folder;
-  std::vector<RowId> ids = {3, 1, 4};
-  {
-    RowFile file = open_in(folder);
+// Two epochs: rows 3, 1, 4, then 1 and 5 anew, so that row 1 has an older place as well.
+class DamagedRowFile : public testing::Test {
+ protected:
+  DamagedRowFile() {
+    RowFile file = open_in(folder_);
     file.clear(first_values);
-    file.prepare(ids);
-    file.flush();
-    file.end_epoch();
+    for (const std::vector<RowId>& ids : {std::vector<RowId>{3, 1, 4}, std::vector<RowId>{1, 5}}) {
+      file.prepare(ids);
+      for (const RowId id : ids) file.table().row(id)[1] += 1000.0f;
+      file.flush();
+      file.end_epoch();
+    }
+    seal_ = file.seal();
+    file.copy(0, rows_);
   }
-  const std::string whole = contents(folder / "table.index");
-  for (const std::size_t byte : {0u, 9u, 13u, 20u, 40u}) {
-    std::string damaged = whole;
-    damaged[byte] = static_cast<char>(damaged[byte] ^ 1);
-    folder.write("table.index", damaged);
-    RowFile file = open_in(folder);
-    EXPECT_THROW(file.go_back(1, 3, first_values), IoError) << byte;
+
+  // Puts these bytes into a file, and tells whether going back to the second epoch then fails. If
+  // it does not, the table must be what it was.
+  bool noticed(const char* name, const std::string& bytes) {
+    folder_.write(name, bytes);
+    RowFile file = open_in(folder_);
+    try {
+      file.go_back(2, 4, seal_, first_values);
+    } catch (const IoError&) {
+      return true;
+    }
+    std::vector<float> rows(rows_.size());
+    file.copy(0, rows);
+    EXPECT_EQ(rows, rows_) << name;
+    return false;
   }
-  folder.write("table.index", whole.substr(0, 0));
-  RowFile cut = open_in(folder);
-  EXPECT_THROW(cut.go_back(1, 3, first_values), IoError);
-  folder.write("table.index", whole);
-  RowFile whole_again = open_in(folder);
-  EXPECT_THROW(whole_again.go_back(1, 4, first_values), IoError);
+
+  TemporaryFolder folder_;
+  std::uint64_t seal_ = 0;
+  std::vector<float> rows_ = std::vector<float>(kRows * kDim);
+};
+
+TEST_F(DamagedRowFile, EveryBitThatMattersIsNoticedWhenItGoesBack) {
+  constexpr std::size_t kPlaces = 5, kOldPlace = 1;
+  const auto flip = [&](const char* name, std::size_t each, bool old_may_rot) {
+    const std::string whole = contents(folder_ / name);
+    for (std::size_t bit = 0; bit < kPlaces * each * 8; ++bit) {
+      std::string bytes = whole;
+      bytes[bit / 8] = static_cast<char>(bytes[bit / 8] ^ (1 << bit % 8));
+      const bool old = bit / 8 / each == kOldPlace;
+      const bool seen = noticed(name, bytes);
+      EXPECT_TRUE(seen || (old && old_may_rot)) << name << " bit " << bit;
+    }
+    EXPECT_FALSE(noticed(name, whole));
+  };
+  flip("table.rows", kDim * sizeof(float), true);
+  flip("table.index", sizeof(RowRecord), true);
+}
+
+TEST_F(DamagedRowFile, ACutFileOrAnotherTableIsNoticed) {
+  const std::string index = contents(folder_ / "table.index");
+  EXPECT_TRUE(noticed("table.index", ""));
+  EXPECT_FALSE(noticed("table.index", index));
+  RowFile file = open_in(folder_);
+  EXPECT_THROW(file.go_back(2, 5, seal_, first_values), IoError);
+  EXPECT_THROW(file.go_back(2, 4, seal_ + 1, first_values), IoError);
+  EXPECT_THROW(file.go_back(1, 3, seal_, first_values), IoError);
+}
+
+// A row in another's place, and a row as it was an epoch before: entries and rows are whole, only
+// not where or when they were.
+TEST_F(DamagedRowFile, EntriesThatMovedAndRowsThatAgedAreNoticed) {
+  std::string index = contents(folder_ / "table.index");
+  const std::string rows = contents(folder_ / "table.rows");
+  constexpr std::size_t kEntry = sizeof(RowRecord), kRow = kDim * sizeof(float);
+  std::string swapped = index, swapped_rows = rows;
+  std::swap_ranges(swapped.begin(), swapped.begin() + kEntry, swapped.begin() + 2 * kEntry);
+  std::swap_ranges(swapped_rows.begin(), swapped_rows.begin() + kRow,
+                   swapped_rows.begin() + 2 * kRow);
+  folder_.write("table.rows", swapped_rows);
+  EXPECT_TRUE(noticed("table.index", swapped));
+  folder_.write("table.rows", rows);
+  index.replace(3 * kEntry, kEntry, kEntry, '\0');  // row 1's newer place: the older one is left
+  EXPECT_TRUE(noticed("table.index", index));
+}
+
+// Rows may rot while a run goes on, too: they are compared when they are next needed.
+TEST(RowFile, ARowThatRotsIsNoticedBeforeItIsUsed) {
+  const TemporaryFolder folder;
+  RowFile file = open_in(folder);
+  file.clear(first_values);
+  const std::vector<RowId> ids = {3, 1, 4};
+  file.prepare(ids);
+  file.flush();
+  file.end_epoch();
+  file.table().row(1)[4] = -1.0f;
+  const std::vector<RowId> good = {3}, bad = {1};
+  file.prepare(good);
+  EXPECT_THROW(file.prepare(bad), IoError);
+  std::vector<float> all(kRows * kDim);
+  EXPECT_THROW(file.copy(0, all), IoError);
 }
 
 TEST(TableFiles, WithoutARunLeaveNothingBehind) {

@@ -8,11 +8,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <type_traits>
 
 #include "lazydp/base/error.h"
@@ -63,14 +67,10 @@ std::string message(std::uint64_t field, std::string_view content) {
   return key(field, as_length) + varint(content.size()) + std::string(content);
 }
 
-double wall_time() {
+// Since 1970.
+std::int64_t microseconds_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
-
-// Event: wall_time = 1, step = 2, and one of file_version = 3, summary = 5, session_log = 7.
-std::string event(Step step, const std::string& what) {
-  return key(1, as_fixed64) + bytes_of(wall_time()) + key(2, as_varint) + varint(step) + what;
+  return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
 // Summary.Value: tag = 1, simple_value = 2; a Summary has them as field 1.
@@ -78,11 +78,39 @@ std::string summary_value(std::string_view tag, double value) {
   return message(1, message(1, tag) + key(2, as_fixed32) + bytes_of(static_cast<float>(value)));
 }
 
-std::string new_file_name() {
-  const auto now = std::chrono::system_clock::now().time_since_epoch();
-  const auto micros = std::chrono::duration_cast<std::chrono::microseconds>(now).count();
-  return "/events.out.tfevents." + std::to_string(micros / 1'000'000) + "." +
-         std::to_string(micros % 1'000'000) + ".lazydp";
+constexpr std::string_view kBegin = "events.out.tfevents.", kEnd = ".lazydp";
+constexpr std::int64_t kSecond = 1'000'000;
+constexpr std::int64_t kLast = 10'000'000'000 * kSecond;  // names of one length sort as times do
+
+std::string name_of(std::int64_t micros) {
+  std::array<char, 32> digits;
+  std::snprintf(digits.data(), digits.size(), "%010lld.%06lld",
+                static_cast<long long>(micros / kSecond), static_cast<long long>(micros % kSecond));
+  return std::string(kBegin) + digits.data() + std::string(kEnd);
+}
+
+// The inverse; 0 for a name that is none of ours.
+std::int64_t micros_of(std::string_view name) {
+  if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return 0;
+  name = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
+  std::int64_t seconds = 0, rest = 0;
+  const char* end = name.data() + name.size();
+  const auto point = std::from_chars(name.data(), end, seconds);
+  if (point.ec != std::errc() || point.ptr == end || seconds >= kLast / kSecond) return 0;
+  if (std::from_chars(point.ptr + 1, end, rest).ec != std::errc() || rest >= kSecond) return 0;
+  return seconds * kSecond + rest;
+}
+
+// Now, or after every file that is there: TensorBoard reads them in the order of their names, and
+// the clock may have been set back since the last one.
+std::int64_t time_of_new_file(const std::string& folder) {
+  std::int64_t time = std::max<std::int64_t>(0, microseconds_now());
+  std::error_code error;
+  for (std::filesystem::directory_iterator i(folder, error), end; !error && i != end;
+       i.increment(error)) {
+    time = std::max(time, micros_of(i->path().filename().string()) + 1);
+  }
+  return time;
 }
 
 }  // namespace
@@ -96,7 +124,8 @@ std::uint32_t crc32c(std::string_view bytes) {
   return ~crc;
 }
 
-EventFile::EventFile(const std::string& folder, Step begins) : path_(folder + new_file_name()) {
+EventFile::EventFile(const std::string& folder, Step begins)
+    : micros_(time_of_new_file(folder)), path_(folder + "/" + name_of(micros_)) {
   const auto failed = [this] {
     return IoError("cannot write " + path_ + ": " + std::strerror(errno));
   };
@@ -109,6 +138,13 @@ EventFile::EventFile(const std::string& folder, Step begins) : path_(folder + ne
   record(event(0, message(3, "brain.Event:2")));
   constexpr char kStart = 1;  // SessionLog: status = 1
   record(event(begins, message(7, key(1, as_varint) + kStart)));
+}
+
+// Event: wall_time = 1, step = 2, and one of file_version = 3, summary = 5, session_log = 7.
+std::string EventFile::event(Step step, const std::string& what) {
+  micros_ = std::max(micros_, microseconds_now());
+  const double seconds = static_cast<double>(micros_) / kSecond;
+  return key(1, as_fixed64) + bytes_of(seconds) + key(2, as_varint) + varint(step) + what;
 }
 
 void EventFile::write(Step step, const Scalars& values) {

@@ -14,8 +14,9 @@ namespace lazydp::apps {
 
 using Scalars = std::vector<std::pair<std::string_view, double>>;
 
-// One file of a folder that TensorBoard is shown; each session of a run adds its own. Secret, like
-// the data that the numbers come from: for its owner only.
+// One file of a folder that TensorBoard is shown; each session of a run adds its own. Its times
+// never go back, whatever the clock does. Secret, like the data that the numbers come from: for its
+// owner only.
 class EventFile {
  public:
   // Makes folder and file. `begins` is the first step to come: what files of earlier sessions say
@@ -26,8 +27,10 @@ class EventFile {
   void write(Step step, const Scalars& values);
 
  private:
+  std::string event(Step step, const std::string& what);
   void record(const std::string& event);
 
+  std::int64_t micros_;  // since 1970, of the last event
   std::string path_;
   std::ofstream file_;
 };

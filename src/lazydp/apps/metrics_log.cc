@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstring>
+#include <limits>
 
 #include "lazydp/apps/metrics_json.h"
 #include "lazydp/base/atomic_file.h"
@@ -17,9 +18,15 @@ namespace {
 std::string lines_through(const std::string& path, Step from) {
   std::string kept;
   for (const Json& line : read_metrics_log(path)) {
-    if (line.value("step", Step{0}) <= from) kept += line.dump() + "\n";
+    if (line.at("step").get<Step>() <= from) kept += line.dump() + "\n";
   }
   return kept;
+}
+
+bool names_a_step(const Json& line) {
+  const auto step = line.find("step");
+  return step != line.end() && step->is_number_unsigned() &&
+         step->get<std::uint64_t>() <= std::numeric_limits<Step>::max();
 }
 
 }  // namespace
@@ -27,9 +34,16 @@ std::string lines_through(const std::string& path, Step from) {
 std::vector<Json> read_metrics_log(const std::string& path) {
   std::ifstream file(path);
   std::vector<Json> lines;
+  std::size_t number = 0;
   for (std::string line; std::getline(file, line);) {
+    ++number;
     Json json = Json::parse(line, nullptr, false);
-    if (json.is_object()) lines.push_back(std::move(json));  // the last may be half a line
+    if (!json.is_object()) continue;  // the last may be half a line
+    if (!names_a_step(json)) {
+      throw IoError(path + " is damaged: line " + std::to_string(number) +
+                    " has no whole number as its step; remove the line or the file");
+    }
+    lines.push_back(std::move(json));
   }
   return lines;
 }

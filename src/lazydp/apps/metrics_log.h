@@ -34,7 +34,7 @@ class MetricsLog {
   EventFile events_;
 };
 
-// The lines of a log that is there.
+// The lines of a log that is there; each has a step. Throws IoError for one that has none.
 std::vector<Json> read_metrics_log(const std::string& path);
 
 }  // namespace lazydp::apps

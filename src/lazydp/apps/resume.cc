@@ -59,10 +59,9 @@ void require_same_weights(const ModelShape& before, const ModelShape& after) {
 }
 
 // Settles the state under the key and the plan that it was trained with, and makes that the state
-// to go on from.
+// to go on from, with a new key.
 void settle_for(const RunOptions& before, const RunOptions& after, Kept& kept, Progress& progress) {
   const CheckpointHead& head = kept.from->head();
-  require_same_settings(head.settings, settings_of(before));
   progress.say("settling every row before the settings change ...");
   const AbsentData data(before.task.examples());
   Running old(before, data, head.seed, Running::Weights::zero, kept.run());
@@ -90,8 +89,12 @@ void put_aside_model(const RunDirectory& directory) {
   std::uint64_t steps = 0;
   for (const Json& event : card.at("ledger")) steps += event.at("steps").get<std::uint64_t>();
   const std::string name = directory.model() + "-step-" + std::to_string(steps);
+  // That name is taken if a run was ended right here, went on and released the same model again.
   std::error_code error;
   std::filesystem::rename(directory.model(), name, error);
+  for (int again = 2; error == std::errc::directory_not_empty && again < 100; ++again) {
+    std::filesystem::rename(directory.model(), name + "-" + std::to_string(again), error);
+  }
   if (error) throw IoError("cannot rename " + directory.model() + ": " + error.message());
 }
 
@@ -119,13 +122,20 @@ void resume(const Given& given) {
   require_affordable(options.plan, head.step,
                      last_affordable_step(options.plan, head.step, head.spent));
   const Json settings = settings_of(options);
-  if (head.settings != settings && !only_longer(head, settings, options, wanted)) {
-    if (!asked(given.branch, "branch")) require_same_settings(head.settings, settings);
-    Progress progress = output.progress();
+  if (head.settings != settings) {
+    const bool longer = only_longer(head, settings, options, wanted);
+    if (!longer && !asked(given.branch, "branch")) require_same_settings(head.settings, settings);
     const RunOptions before = choose_run(config);
-    require_same_weights(before.model.shape, options.model.shape);
-    settle_for(before, options, kept, progress);
-    kept.open_checkpoint();
+    const Json begun = settings_of(before);
+    // Somebody may have begun to go on from a settled state in another way, and was ended before
+    // the next checkpoint: those steps have drawn noise, so these get another key.
+    if (!longer || (begun != head.settings && begun != settings)) {
+      if (!longer) require_same_settings(head.settings, begun);
+      require_same_weights(before.model.shape, options.model.shape);
+      Progress progress = output.progress();
+      settle_for(before, options, kept, progress);
+      kept.open_checkpoint();
+    }
   }
   if (kept.from->head().step >= options.plan.steps && kept.directory.released()) {
     throw UserError("'" + kept.directory.path() + "' is finished after " +

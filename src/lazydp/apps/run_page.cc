@@ -17,7 +17,7 @@ std::vector<ChartPoint> points_of(const std::vector<Json>& log, const char* key)
   for (const Json& line : log) {
     const auto value = line.find(key);
     if (value == line.end() || !value->is_number()) continue;
-    points.push_back({.x = line.value("step", 0.0), .y = value->get<double>()});
+    points.push_back({.x = line.at("step").get<double>(), .y = value->get<double>()});
   }
   return points;
 }

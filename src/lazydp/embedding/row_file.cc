@@ -1,6 +1,7 @@
 #include "lazydp/embedding/row_file.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <limits>
 #include <utility>
@@ -42,10 +43,10 @@ Table RowFile::table() {
 void RowFile::clear(FirstValues first) {
   rows_file_.clear();
   index_file_.clear();
-  go_back(0, 0, std::move(first));
+  go_back(0, 0, 0, std::move(first));
 }
 
-void RowFile::go_back(std::uint32_t epoch, RowId rows, FirstValues first) {
+void RowFile::go_back(std::uint32_t epoch, RowId rows, std::uint64_t seal, FirstValues first) {
   first_ = std::move(first);
   epoch_ = epoch + 1;
   held_ = 0;
@@ -58,12 +59,10 @@ void RowFile::go_back(std::uint32_t epoch, RowId rows, FirstValues first) {
   for (std::size_t place = 0; place < used_; ++place) {
     const RowRecord record = index()[place];
     if (record.epoch == 0 || record.epoch > epoch) {
-      if (record.epoch != 0) index()[place] = {};
       free_.push_back(static_cast<std::uint32_t>(place));
       continue;
     }
-    if (record.seal != seal_of(place, record.row, record.epoch) ||
-        record.row >= static_cast<std::uint64_t>(rows_)) {
+    if (record.row >= static_cast<std::uint64_t>(rows_)) {
       damaged("its entry " + std::to_string(place) + " is wrong");
     }
     adopt(static_cast<std::uint32_t>(place), record, epoch);
@@ -73,6 +72,38 @@ void RowFile::go_back(std::uint32_t epoch, RowId rows, FirstValues first) {
     damaged("it holds " + std::to_string(held_) + " rows where the checkpoint has " +
             std::to_string(rows));
   }
+  verify_all();
+  if (seal_ != seal) damaged("its rows are not those that the checkpoint was written with");
+}
+
+void RowFile::forget_later() {
+  for (std::size_t place = 0; place < used_; ++place) {
+    if (index()[place].epoch >= epoch_) index()[place] = {};
+  }
+}
+
+// In the order of the file, which the system is told of. Places that lost their row are left out:
+// the power may have failed between a new row's bytes there and its entry.
+void RowFile::verify_all() {
+  constexpr std::size_t kAtATime = std::size_t{8} << 20;
+  const std::size_t some = std::max<std::size_t>(1, kAtATime / (dim_ * sizeof(float)));
+  seal_ = 0;
+  for (std::size_t place = 0; place < used_; ++place) {
+    if (place % some == 0) rows_file_.will_need(place * dim_ * sizeof(float), 2 * kAtATime);
+    const RowRecord& record = index()[place];
+    if (record.epoch == 0 || record.epoch >= epoch_ || places_[record.row] != place + 1) continue;
+    verified(place);
+    seal_ += record.seal;
+  }
+}
+
+// The row at a place that an earlier epoch left.
+std::span<const float> RowFile::verified(std::size_t place) const {
+  const RowRecord& record = index()[place];
+  const std::span<const float> values = at(place);
+  if (record.seal == seal_of(place, record, values)) return values;
+  throw IoError("'" + rows_file_.path() + "' is damaged: the checksum of row " +
+                std::to_string(record.row) + " is wrong");
 }
 
 // Of several places of a row the one of the last epoch counts; the others may be those of the epoch
@@ -120,8 +151,7 @@ std::size_t RowFile::take(RowId row) {
     place = free_.back();
     free_.pop_back();
   }
-  const auto number = static_cast<std::uint64_t>(row);
-  index()[place] = {number, epoch_, seal_of(place, number, epoch_)};
+  index()[place] = {.row = static_cast<std::uint32_t>(row), .epoch = epoch_};
   set_fresh(place);
   return place;
 }
@@ -139,7 +169,8 @@ void RowFile::prepare(std::span<const RowId> ids) {
       first_(ids[i], at(now));
       ++held_;
     } else {
-      std::ranges::copy(at(place - 1), at(now).begin());
+      std::ranges::copy(verified(place - 1), at(now).begin());
+      seal_ -= index()[place - 1].seal;
       retired_.push_back({place - 1, epoch_});
     }
     place = static_cast<std::uint32_t>(now) + 1;
@@ -155,6 +186,15 @@ void RowFile::will_need(std::span<const RowId> ids) const {
 }
 
 void RowFile::flush() {
+  for (std::size_t word = 0; word < fresh_.size(); ++word) {
+    for (std::uint64_t bits = fresh_[word]; bits != 0; bits &= bits - 1) {
+      const std::size_t place = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
+      RowRecord& record = index()[place];
+      seal_ -= record.seal;
+      record.seal = seal_of(place, record, at(place));
+      seal_ += record.seal;
+    }
+  }
   rows_file_.flush();
   index_file_.flush();
 }
@@ -175,7 +215,7 @@ void RowFile::copy(RowId first, std::span<float> values) const {
     if (place == 0) {
       first_(row, values.first(dim_));
     } else {
-      std::ranges::copy(at(place - 1), values.begin());
+      std::ranges::copy(fresh(place - 1) ? at(place - 1) : verified(place - 1), values.begin());
     }
   }
 }

@@ -24,6 +24,9 @@ namespace lazydp {
 // happens in the next, and going back to them means forgetting places. No order of writes has to be
 // kept but one: an epoch is flushed before it ends.
 //
+// Every row that an earlier epoch left is sealed with a checksum, which is compared before the row
+// is used again; the sum of all seals says whether these are the rows that were kept.
+//
 //   PATH.rows    dim floats a place
 //   PATH.index   a RowRecord a place
 class RowFile {
@@ -39,9 +42,12 @@ class RowFile {
 
   void clear(FirstValues first);
 
-  // The table as it was when `epoch` ended, with `rows` rows that were ever needed. Whatever came
-  // later is forgotten. Throws IoError if the files hold something else.
-  void go_back(std::uint32_t epoch, RowId rows, FirstValues first);
+  // The table as it was when `epoch` ended, with `rows` rows that were ever needed and the seal
+  // that it then had. Reads every one of them; throws IoError if the files hold something else.
+  // Changes nothing in the files: that is for forget_later(), before anything is prepared.
+  void go_back(std::uint32_t epoch, RowId rows, std::uint64_t seal, FirstValues first);
+  // Of whatever came later nothing is left in the index.
+  void forget_later();
 
   // From here until the epoch ends these rows may be read and written. Throws IoError when the disk
   // is full: then nothing was lost of what earlier epochs left.
@@ -50,15 +56,17 @@ class RowFile {
   // These rows will be prepared soon.
   void will_need(std::span<const RowId> ids) const;
 
-  // The epoch's rows are on the device. Between this and end_epoch() nothing is prepared.
+  // The epoch's rows are sealed and on the device. Between this and end_epoch() nothing is prepared
+  // or written.
   void flush();
   void end_epoch();
 
   bool holds(RowId row) const { return places_[static_cast<std::size_t>(row)] != 0; }
-  RowId held() const { return held_; }  // rows that were ever needed
+  RowId held() const { return held_; }          // rows that were ever needed
+  std::uint64_t seal() const { return seal_; }  // of their bytes, when they were last flushed
   std::uint64_t bytes() const { return rows_file_.size() + index_file_.size(); }  // on the disk
 
-  // Rows first, first + 1, …, whether or not they were needed.
+  // Rows first, first + 1, …, whether or not they were needed. Throws IoError for a damaged one.
   void copy(RowId first, std::span<float> values) const;
 
  private:
@@ -73,6 +81,8 @@ class RowFile {
   bool fresh(std::size_t place) const { return (fresh_[place / 64] >> (place % 64) & 1) != 0; }
   void set_fresh(std::size_t place);
   void adopt(std::uint32_t place, const RowRecord& record, std::uint32_t epoch);
+  void verify_all();
+  std::span<const float> verified(std::size_t place) const;
   [[noreturn]] void damaged(const std::string& why) const;
 
   TableId id_;
@@ -86,6 +96,7 @@ class RowFile {
   std::uint32_t epoch_ = 1;
   std::size_t used_ = 0;  // places that were ever taken
   RowId held_ = 0;
+  std::uint64_t seal_ = 0;  // the sum of those of all rows but fresh ones, which flush() adds
   std::vector<std::uint64_t> fresh_;  // a bit a place: written in this epoch
   std::vector<std::uint32_t> free_;
   std::vector<Retired> retired_;  // places that an epoch before this one may be asked for

@@ -131,13 +131,19 @@ void TableFiles::start(const FirstValues& first) {
 }
 
 void TableFiles::go_back(const TablePlaces& places, const FirstValues& first) {
-  if (places.id != id_ || places.held.size() != files_.size()) {
+  if (places.id != id_ || places.held.size() != files_.size() ||
+      places.seals.size() != files_.size()) {
     throw UserError("table-storage is 'file:" + folder_ +
                     "', which does not hold the tables of this run");
   }
   epoch_ = places.epoch + 1;
-  parallel_for(files_.size(),
-               [&](std::size_t k) { files_[k].go_back(places.epoch, places.held[k], first(k)); });
+  parallel_for(files_.size(), [&](std::size_t k) {
+    files_[k].go_back(places.epoch, places.held[k], places.seals[k], first(k));
+  });
+}
+
+void TableFiles::forget_later() {
+  parallel_for(files_.size(), [&](std::size_t k) { files_[k].forget_later(); });
 }
 
 void TableFiles::prepare(RowsOfTables ids) {
@@ -150,9 +156,12 @@ void TableFiles::will_need(RowsOfTables ids) {
 }
 
 TablePlaces TableFiles::keep() {
-  TablePlaces places{.id = id_, .epoch = epoch_, .held = {}};
+  TablePlaces places{.id = id_, .epoch = epoch_};
   parallel_for(files_.size(), [&](std::size_t k) { files_[k].flush(); });
-  for (const RowFile& file : files_) places.held.push_back(file.held());
+  for (const RowFile& file : files_) {
+    places.held.push_back(file.held());
+    places.seals.push_back(file.seal());
+  }
   return places;
 }
 

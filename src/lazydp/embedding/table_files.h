@@ -43,8 +43,10 @@ class TableFiles {
   // the run's own.
   void start(const FirstValues& first);
 
-  // The tables as they were. Throws UserError if the files are of another run.
+  // The tables as they were. Throws UserError if the files are of another run, IoError if they are
+  // damaged. Nothing in them has changed before forget_later() says that the rest may go.
   void go_back(const TablePlaces& places, const FirstValues& first);
+  void forget_later();
 
   // These rows may be read and written until the epoch ends.
   void prepare(RowsOfTables ids);

@@ -12,7 +12,8 @@ namespace lazydp {
 struct TablePlaces {
   std::string id = {};  // of the files
   std::uint32_t epoch = 0;
-  std::vector<RowId> held = {};  // rows that were ever needed, a table
+  std::vector<RowId> held = {};           // rows that were ever needed, a table
+  std::vector<std::uint64_t> seals = {};  // of their bytes, a table
 };
 
 }  // namespace lazydp

@@ -137,11 +137,12 @@ void CheckpointFolder::restore(CheckpointReader& checkpoint, Trainer& trainer) {
     settled_ = head.tables->settled;
     const auto first =
         settled_.exist() ? rows_of_file(settled_rows(), settled_) : files->first_weights(head.seed);
+    if (!head.settled) files->go_back(head.tables->places, first);
     give_up_newer_than(checkpoint);
     if (head.settled) {
       files->start(first);
     } else {
-      files->go_back(head.tables->places, first);
+      files->forget_later();
     }
   }
   checkpoint.restore(trainer);

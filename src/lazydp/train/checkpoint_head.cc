@@ -55,13 +55,15 @@ Json json_of(const StoredTables& tables) {
   return {{"id", tables.places.id},
           {"epoch", tables.places.epoch},
           {"held", tables.places.held},
+          {"seals", tables.places.seals},
           {"settled_rows", json_of(tables.settled)}};
 }
 
 StoredTables stored_tables_from(const Json& json) {
   return {.places = {.id = json.at("id").get<std::string>(),
                      .epoch = json.at("epoch").get<std::uint32_t>(),
-                     .held = json.at("held").get<std::vector<RowId>>()},
+                     .held = json.at("held").get<std::vector<RowId>>(),
+                     .seals = json.at("seals").get<std::vector<std::uint64_t>>()},
           .settled = settled_rows_from(json.at("settled_rows"))};
 }
 

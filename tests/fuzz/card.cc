@@ -1,0 +1,46 @@
+// Cards beside weights: an edited one is refused, never taken.
+
+#include "lazydp/train/card.h"
+
+#include <filesystem>
+#include <fstream>
+
+#include "lazydp/train/safetensors.h"
+#include "tests/fuzz/input.h"
+
+namespace {
+
+// A released model, and links to two files in memory in the place of its own.
+struct Released {
+  lazydp::MemoryFile card;
+  std::string folder;
+  std::string good;
+
+  Released() {
+    using namespace lazydp;
+    folder = (std::filesystem::temp_directory_path() / ("lazydp-fuzz-" + std::to_string(getpid())))
+                 .string();
+    std::filesystem::create_directory(folder);
+    Json said = {{"format", "lazydp-card"}, {"version", 1}, {"ledger", Json::array()}};
+    const std::vector<float> values = {1.0f, 2.0f};
+    const std::string digest =
+        write_safetensors(folder + kWeights, std::vector<TensorOut>{{"a", {2}, values}},
+                          {{kCardInWeights, said.dump()}});
+    said["weights"] = {{"blake2b_256", digest}};
+    good = said.dump();
+    std::filesystem::create_symlink(card.path(), folder + kCard);
+  }
+  ~Released() { std::filesystem::remove_all(folder); }
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lazydp;
+  static const Released model;
+  model.card.put(text_of(data, size));
+  refuses_or([&] {
+    if (verified_card(model.folder) != Json::parse(model.good)) std::abort();
+  });
+  return 0;
+}

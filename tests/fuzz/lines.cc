@@ -1,0 +1,69 @@
+// Lines of text: an example, or a complaint that points into the line; and guessed schemas.
+
+#include "lazydp/data/line_parser.h"
+#include "lazydp/data/schema_text.h"
+#include "tests/fuzz/input.h"
+
+namespace {
+
+const char* const kSchemas[] = {
+    R"(header = false
+separator = "\t"
+[[column]]
+name = "y"
+role = "label"
+positive = ["1"]
+[[column]]
+name = "a"
+role = "dense"
+[[column]]
+name = "u"
+role = "categorical"
+rows = 100
+key = true
+[[column]]
+name = "v"
+role = "categorical"
+rows = 7
+)",
+    R"(header = false
+separator = ","
+[[column]]
+name = "y"
+role = "label"
+positive = ["1", "yes"]
+[[column]]
+name = "m"
+role = "multi"
+rows = 50
+separator = "|"
+[[column]]
+name = "b"
+role = "dense"
+transform = "none"
+)"};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lazydp;
+  if (size == 0) return 0;
+  constexpr std::size_t kLongest = 4096;
+  static const Schema schemas[] = {parse_schema(kSchemas[0], "fuzz"),
+                                   parse_schema(kSchemas[1], "fuzz")};
+  const Schema& schema = schemas[data[0] % 2];
+  LineParser parser(schema, kLongest);
+  Records records{RecordLayout(schema)};
+  std::string_view text = text_of(data + 1, size - 1);
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    const std::string_view line = text.substr(0, end);
+    const auto complaint = parser.parse(line, records);
+    if (complaint && (complaint->reason.empty() || complaint->column > line.size() + 1)) {
+      std::abort();
+    }
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  parser.parse_header(text_of(data + 1, size - 1));
+  return 0;
+}

@@ -1,0 +1,23 @@
+// Safetensors: whatever a header says, only the file and the caller's memory are touched.
+
+#include "lazydp/train/safetensors.h"
+
+#include <vector>
+
+#include "tests/fuzz/input.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace lazydp;
+  static const MemoryFile file;
+  file.put(text_of(data, size));
+  refuses_or([&] {
+    const SafetensorsFile weights(file.path());
+    for (const SafetensorsFile::Tensor& tensor : weights.tensors()) {
+      if (tensor.begin > tensor.end || tensor.end > size) std::abort();
+      std::vector<float> values((tensor.end - tensor.begin) / sizeof(float));
+      weights.read(tensor.name, values);
+    }
+    weights.digest();
+  });
+  return 0;
+}
