@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <memory>
 #include <string>
 
@@ -20,13 +21,26 @@ std::unique_ptr<Communicator>& joined() {
   return all;
 }
 
+// Of the flags, those that say when ranks meet, from where they go on, and where they write.
+constexpr std::array kMeetings = {
+    &Given::eval_every, &Given::eval_examples,   &Given::checkpoint_every,
+    &Given::no_release, &Given::private_metrics, &Given::dry_run,
+    &Given::branch,     &Given::previous,        &Given::out};
+
 // What must be equal for ranks to train one model, and to meet at the same places.
-Json terms_of(const RunOptions& options) {
-  return {{"program", LAZYDP_VERSION},
-          {"settings", settings_of(options)},
-          {"seed_value", options.seed ? Json(*options.seed) : Json()},
-          {"settle", settle_name(options.performance)},
-          {"eval_every", options.eval_every}};
+Json terms_of(const RunOptions& options, const Given& given) {
+  Json terms = {{"program", LAZYDP_VERSION},
+                {"settings", settings_of(options)},
+                {"seed_value", options.seed ? Json(*options.seed) : Json()},
+                {"settle", settle_name(options.performance)},
+                {"operands", given.operands}};
+  for (const Flag& flag : all_flags()) {
+    const Text& text = given.*flag.value;
+    if (text && std::ranges::find(kMeetings, flag.value) != kMeetings.end()) {
+      terms["flags"][std::string(flag.name.substr(2))] = *text;
+    }
+  }
+  return terms;
 }
 
 std::string differences(const Json& first, const Json& other) {
@@ -73,13 +87,13 @@ int threads_of_rank() {
   return std::max(1, std::min(thread_count(), cores / ranks().neighbours()));
 }
 
-void require_equal_ranks(const RunOptions& options) {
+void require_equal_ranks(const RunOptions& options, const Given& given) {
   if (ranks().size() == 1) return;
   if (options.table_folder) {
     throw UserError("table-storage is " + *options.table_folder +
                     ", but several ranks keep their tables in memory; start more of them, or one");
   }
-  const std::vector<std::string> all = ranks().gather(terms_of(options).dump());
+  const std::vector<std::string> all = ranks().gather(terms_of(options, given).dump());
   std::string trouble;
   for (std::size_t p = 1; p < all.size() && trouble.empty(); ++p) {
     const std::string how = differences(Json::parse(all[0]), Json::parse(all[p]));

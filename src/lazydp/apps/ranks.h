@@ -22,18 +22,20 @@ Given for_this_rank(const Given& given);
 // the cores that the launcher bound it to.
 int threads_of_rank();
 
-// What `open` returns, on the first rank before the others begin: for what one makes and all use.
+// What `open` returns, on the first rank before the others begin, and on all before any goes on:
+// for what one makes and all use.
 template <class Open>
 auto first_rank_first(Open&& open) {
   if (ranks().rank() != 0) ranks().barrier();
   auto opened = open();
   if (ranks().rank() == 0) ranks().barrier();
+  ranks().barrier();
   return opened;
 }
 
 // Throws UserError on every rank, with the difference, unless all run the same program with the
-// same settings on the same data.
-void require_equal_ranks(const RunOptions& options);
+// same settings on the same data, and would meet at the same places on the way.
+void require_equal_ranks(const RunOptions& options, const Given& given);
 
 // Throws UserError if there are several ranks: this verb is for one process.
 void require_one_rank(std::string_view verb);

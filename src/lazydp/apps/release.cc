@@ -20,7 +20,7 @@ void release(const Given& given) {
   Given config = directory.config();
   if (given.data) config.data = given.data;  // where it lies now: the checkpoint knows its content
   const RunOptions options = choose_run(config);
-  require_equal_ranks(options);
+  require_equal_ranks(options, given);
   require_memory_for(options);
   const Output output(for_this_rank(given));
 

@@ -106,7 +106,7 @@ void resume(const Given& given) {
   Given wanted = merged(config, given);
   RunOptions options = choose_run(wanted);
   const Keeping keeping = choose_keeping(wanted);
-  require_equal_ranks(options);
+  require_equal_ranks(options, wanted);
   require_memory_for(options);
   require_disk_for(options, keeping, given.operands.front());
   const Output output(for_this_rank(given));

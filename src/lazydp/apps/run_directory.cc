@@ -91,6 +91,11 @@ RunDirectory::RunDirectory(const std::string& path) : path_(path) {
 }
 
 RunDirectory RunDirectory::for_run(const std::string& path, const Given& given) {
+  if (ranks().rank() != 0 && !exists(path + "/config.toml")) {
+    throw UserError("out is '" + path +
+                    "', where this rank does not find what rank 0 wrote; it must be a folder that "
+                    "all ranks share");
+  }
   if (!exists(path) || empty_folder(path)) {
     if (mkdir(path.c_str(), kOwnerFolder) != 0 && errno != EEXIST) {
       throw IoError("cannot make " + path + ": " + reason());

@@ -15,7 +15,7 @@ namespace lazydp::apps {
 void train(const Given& given) {
   choose_threads(given);
   const RunOptions options = choose_run(given);
-  require_equal_ranks(options);
+  require_equal_ranks(options, given);
   const Keeping keeping = choose_keeping(given);
   require_memory_for(options);
   require_disk_for(options, keeping, given.out.value_or(""));

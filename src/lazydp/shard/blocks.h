@@ -9,29 +9,24 @@
 
 namespace lazydp {
 
-// The blocks of other ranks come first, rank after rank; this rank's own, which do not travel,
-// last.
+// Rank after rank; what does not travel has no floats.
 class Blocks {
  public:
   // floats(p, k): how many the block of rank p and table k has.
   template <class Floats>
-  void lay_out(int ranks, int here, std::size_t tables, Floats&& floats) {
+  void lay_out(int ranks, std::size_t tables, Floats&& floats) {
     tables_ = tables;
     counts_.assign(static_cast<std::size_t>(ranks), 0);
-    offsets_.resize(static_cast<std::size_t>(ranks) * tables);
+    offsets_.clear();
     std::size_t end = 0;
-    const auto place = [&](int p) {
+    for (int p = 0; p < ranks; ++p) {
       const std::size_t begin = end;
       for (std::size_t k = 0; k < tables; ++k) {
-        offsets_[static_cast<std::size_t>(p) * tables + k] = end;
+        offsets_.push_back(end);
         end += floats(p, k);
       }
-      return end - begin;
-    };
-    for (int p = 0; p < ranks; ++p) {
-      if (p != here) counts_[static_cast<std::size_t>(p)] = place(p);
+      counts_[static_cast<std::size_t>(p)] = end - begin;
     }
-    place(here);
     values_.reserve(end + 1);
   }
 

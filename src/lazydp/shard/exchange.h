@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -35,16 +36,18 @@ class Exchange {
   virtual bool asks_ahead() const = 0;
 
   // Tells whoever holds them which rows the batch of step t names; nothing happens if they know.
-  virtual void ask(Step t, const Batch& batch) = 0;
+  virtual void ask(Step t, const Batch& batch, StageClock& stages) = 0;
 
   // The rows here that somebody asked for in step t, table by table, ready to be settled. Rows are
   // numbered as in the tables here.
   virtual std::span<const Ids> asked(Step t, StageClock& stages) = 0;
 
   // Settles through `through` what was asked for in step t, whoever holds it; then
-  // pooled[k].row(i) = bag i of table k. `updates` are those of the tables here.
+  // pooled[k].row(i) = bag i of table k. `updates` are those of the tables here. `meanwhile` is
+  // work for the time in which vectors are on their way; who does not wait leaves it undone.
   virtual void read(Step t, Step through, const Batch& batch, TableUpdates& updates,
-                    std::span<const MatrixView> pooled, StageClock& stages) = 0;
+                    std::span<const MatrixView> pooled, StageClock& stages,
+                    const std::function<void()>& meanwhile) = 0;
 
   // Sends the gradients of tables on their way to the rows.
   virtual void send(Step t, const Batch& batch, std::span<const TableGradient> tables,
@@ -68,10 +71,11 @@ class LocalExchange final : public Exchange {
   LocalExchange(Pooling pooling, TableFiles* files) : pooling_(pooling), files_(files) {}
 
   bool asks_ahead() const override { return files_ != nullptr; }
-  void ask(Step t, const Batch& batch) override;
+  void ask(Step t, const Batch& batch, StageClock& stages) override;
   std::span<const Ids> asked(Step t, StageClock& stages) override;
   void read(Step t, Step through, const Batch& batch, TableUpdates& updates,
-            std::span<const MatrixView> pooled, StageClock& stages) override;
+            std::span<const MatrixView> pooled, StageClock& stages,
+            const std::function<void()>& meanwhile) override;
   void send(Step, const Batch&, std::span<const TableGradient> tables, StageClock&) override {
     gradients_ = tables;
   }

@@ -17,18 +17,29 @@ RankExchange::RankExchange(Courier& courier, const Layout& layout, std::span<Tab
       asked_{{{.request = Request(layout, courier.rank())},
               {.request = Request(layout, courier.rank())},
               {.request = Request(layout, courier.rank())}}},
-      row_gradients_(tables.size()),
+      vectors_(tables.size()),
       copied_begin_(tables.size()) {
   check(layout.ranks() == courier.size(), "a layout for these ranks");
 }
 
-void RankExchange::ask(Step t, const Batch& batch) {
+template <class Visit>
+void RankExchange::for_others(Visit&& visit) const {
+  const auto ranks = static_cast<std::size_t>(courier_.size());
+  parallel_for(tables_.size() * ranks, [&](std::size_t task) {
+    const std::size_t k = task / ranks;
+    const auto p = static_cast<int>(task % ranks);
+    if (!layout_.copied(k) && p != courier_.rank()) visit(k, p);
+  });
+}
+
+void RankExchange::ask(Step t, const Batch& batch, StageClock& stages) {
   Asked& asked = slot(t);
   if (t > 0 && asked.request.step == t) return;
   asked.request.step = t;
   asked.request.form(batch);
   asked.open = false;
   asked.ticket = courier_.send([&asked](Communicator& ranks) { asked.request.swap(ranks); });
+  stages.lap(Stage::exchange);
 }
 
 Request& RankExchange::opened(Step t, StageClock& stages) {
@@ -52,42 +63,45 @@ std::span<const Ids> RankExchange::asked(Step t, StageClock& stages) {
 }
 
 void RankExchange::read(Step t, Step through, const Batch& batch, TableUpdates& updates,
-                        std::span<const MatrixView> pooled, StageClock& stages) {
+                        std::span<const MatrixView> pooled, StageClock& stages,
+                        const std::function<void()>& meanwhile) {
   const Request& request = opened(t, stages);
-  updates.settle(through, slot(t).ids, stages);
   const auto dim = [&](std::size_t k) { return layout_.copied(k) ? 0 : tables_[k].dim(); };
-  at_owner_.lay_out(courier_.size(), courier_.rank(), tables_.size(), [&](int p, std::size_t k) {
-    return dim(k) == 0 ? 0 : request.count(k, p) * dim(k);
+  const auto travels = [&](int p, std::size_t k) { return p != courier_.rank() && dim(k) > 0; };
+  at_owner_.lay_out(courier_.size(), tables_.size(), [&](int p, std::size_t k) {
+    return travels(p, k) ? request.count(k, p) * dim(k) : 0;
   });
-  at_home_.lay_out(courier_.size(), courier_.rank(), tables_.size(),
-                   [&](int p, std::size_t k) { return request.parcels(k, p).size() * dim(k); });
-  pool_parcels(request);
+  at_home_.lay_out(courier_.size(), tables_.size(), [&](int p, std::size_t k) {
+    return travels(p, k) ? request.parcels(k, p).size() * dim(k) : 0;
+  });
+  views_.clear();
+  for (std::size_t k = 0; k < tables_.size(); ++k) {
+    vectors_[k].reshape(request.bags(k).size(), tables_[k].dim());
+    views_.push_back(vectors_[k].view());
+  }
+  updates.read(through, request.bags(), Pooling::sum, views_, stages);
+  pack_pooled(request);
   const auto home = courier_.send([this](Communicator& ranks) {
     ranks.all_to_all(std::as_const(at_owner_).slices(), at_home_.slices());
   });
+  stages.lap(Stage::exchange);
   for (std::size_t k = 0; k < tables_.size(); ++k) {
     if (layout_.copied(k)) pool(tables_[k], batch.bags[k], pooling_, pooled[k]);
   }
+  meanwhile();
   stages.lap(Stage::forward);
   courier_.wait(home);
-  stages.lap(Stage::exchange);
   parallel_for(tables_.size(), [&](std::size_t k) {
     if (!layout_.copied(k)) join_parcels(request, k, batch.bags[k], pooled[k]);
   });
+  stages.lap(Stage::exchange);
 }
 
-// What this rank asked of itself is pooled where it is read.
-void RankExchange::pool_parcels(const Request& request) {
-  const auto ranks = static_cast<std::size_t>(courier_.size());
-  parallel_for(tables_.size() * ranks, [&](std::size_t task) {
-    const std::size_t k = task / ranks;
-    const auto p = static_cast<int>(task % ranks);
-    if (layout_.copied(k)) return;
-    const std::size_t dim = tables_[k].dim();
-    const std::size_t first = request.first(k, p);
-    const std::size_t count = request.count(k, p);
-    float* out = p == courier_.rank() ? at_home_.block(p, k) : at_owner_.block(p, k);
-    pool(tables_[k], request.bags(k), Pooling::sum, first, first + count, {out, count, dim, dim});
+// What this rank asked of itself stays where it is.
+void RankExchange::pack_pooled(const Request& request) {
+  for_others([&](std::size_t k, int p) {
+    std::copy_n(vectors_[k].row(request.first(k, p)).data(), request.count(k, p) * tables_[k].dim(),
+                at_owner_.block(p, k));
   });
 }
 
@@ -96,7 +110,8 @@ void RankExchange::join_parcels(const Request& request, std::size_t k, const Bag
   thread_local std::vector<char> written;
   written.assign(bags.size(), 0);
   for (int p = 0; p < courier_.size(); ++p) {
-    const float* vector = at_home_.block(p, k);
+    const float* vector =
+        p == courier_.rank() ? vectors_[k].row(request.first(k, p)).data() : at_home_.block(p, k);
     for (const std::uint32_t bag : request.parcels(k, p)) {
       const std::span<float> out = pooled.row(bag);
       if (written[bag] == 0) {
@@ -148,10 +163,9 @@ void RankExchange::send(Step t, const Batch& batch, std::span<const TableGradien
 // A gradient goes the way its vector came; to rows that are here, straight to where they read it.
 void RankExchange::pack(const Request& request, std::size_t k, const TableGradient& gradient) {
   const std::size_t dim = tables_[k].dim();
-  row_gradients_[k].reshape(request.bags(k).size(), dim);
   for (int p = 0; p < courier_.size(); ++p) {
-    float* out = p == courier_.rank() ? row_gradients_[k].data() + request.first(k, p) * dim
-                                      : at_home_.block(p, k);
+    float* out =
+        p == courier_.rank() ? vectors_[k].row(request.first(k, p)).data() : at_home_.block(p, k);
     for (const std::uint32_t bag : request.parcels(k, p)) {
       std::copy_n(gradient.pooled.row(bag).data(), dim, out);
       if (const float share = share_of(*gradient.bags, bag); share != 1.0f) {
@@ -184,24 +198,19 @@ void RankExchange::begin_sum(std::vector<float>& dense, const Tallies& tallies) 
 std::span<const TableGradient> RankExchange::received(Step t, StageClock& stages) {
   const Request& request = opened(t, stages);
   courier_.wait(gradients_ticket_);
-  stages.lap(Stage::exchange);
   gradients_.clear();
   for (std::size_t k = 0; k < tables_.size(); ++k) {
     const Bags& bags = request.bags(k);
     const std::size_t dim = tables_[k].dim();
     const float* values =
-        layout_.copied(k) ? copied_.data() + copied_begin_[k] : row_gradients_[k].data();
+        layout_.copied(k) ? copied_.data() + copied_begin_[k] : vectors_[k].data();
     gradients_.push_back({&bags, Pooling::sum, {values, bags.size(), dim, dim}});
   }
-  const auto ranks = static_cast<std::size_t>(courier_.size());
-  parallel_for(tables_.size() * ranks, [&](std::size_t task) {
-    const std::size_t k = task / ranks;
-    const auto p = static_cast<int>(task % ranks);
-    if (layout_.copied(k) || p == courier_.rank()) return;
-    const std::size_t dim = tables_[k].dim();
-    std::copy_n(at_owner_.block(p, k), request.count(k, p) * dim,
-                row_gradients_[k].data() + request.first(k, p) * dim);
+  for_others([&](std::size_t k, int p) {
+    std::copy_n(at_owner_.block(p, k), request.count(k, p) * tables_[k].dim(),
+                vectors_[k].row(request.first(k, p)).data());
   });
+  stages.lap(Stage::exchange);
   return gradients_;
 }
 

@@ -23,10 +23,11 @@ class RankExchange final : public Exchange {
 
   Courier* courier() override { return &courier_; }
   bool asks_ahead() const override { return true; }
-  void ask(Step t, const Batch& batch) override;
+  void ask(Step t, const Batch& batch, StageClock& stages) override;
   std::span<const Ids> asked(Step t, StageClock& stages) override;
   void read(Step t, Step through, const Batch& batch, TableUpdates& updates,
-            std::span<const MatrixView> pooled, StageClock& stages) override;
+            std::span<const MatrixView> pooled, StageClock& stages,
+            const std::function<void()>& meanwhile) override;
   void send(Step t, const Batch& batch, std::span<const TableGradient> tables,
             StageClock& stages) override;
   void begin_sum(std::vector<float>& dense, const Tallies& tallies) override;
@@ -44,7 +45,10 @@ class RankExchange final : public Exchange {
 
   Asked& slot(Step t) { return asked_[t == 0 ? 2 : t % 2]; }
   Request& opened(Step t, StageClock& stages);
-  void pool_parcels(const Request& request);
+  // Calls visit(k, p) for every cut table and every other rank, on several threads.
+  template <class Visit>
+  void for_others(Visit&& visit) const;
+  void pack_pooled(const Request& request);
   void join_parcels(const Request& request, std::size_t k, const Bags& bags, MatrixView pooled);
   void pack(const Request& request, std::size_t k, const TableGradient& gradient);
   void add_copied(const Request& request, std::size_t k, const TableGradient& gradient);
@@ -56,10 +60,12 @@ class RankExchange final : public Exchange {
   Pooling pooling_;
   std::array<Asked, 3> asked_;  // of odd and even steps, and of an evaluation
 
-  Blocks at_owner_;  // a vector for each parcel that somebody asked for: pooled, then its gradient
-  Blocks at_home_;   // the same for each parcel that this rank asked for
-  std::vector<Matrix> row_gradients_;  // of each cut table: at_owner_'s, table by table
-  std::vector<float> copied_;          // gradients of copied tables' rows
+  // Of each table a vector for each bag that is asked of this rank: pooled, then its gradient.
+  std::vector<Matrix> vectors_;
+  std::vector<MatrixView> views_;
+  Blocks at_owner_;            // those of other ranks' bags, on their way
+  Blocks at_home_;             // the same for each parcel that this rank asked of another
+  std::vector<float> copied_;  // gradients of copied tables' rows
   std::vector<std::size_t> copied_begin_;
   std::vector<TableGradient> gradients_;
   std::vector<float>* dense_ = nullptr;

@@ -35,6 +35,7 @@ class Request {
   // At the owner. Table cut: the parcels of all ranks as bags, rank after rank, rows numbered as
   // here. Table copied: a bag for each row that anybody names, ascending.
   const Bags& bags(std::size_t k) const { return bags_[k]; }
+  std::span<const Bags> bags() const { return bags_; }
 
   // Of a table that is cut: the first of rank p's bags.
   std::size_t first(std::size_t k, int p) const { return first_[at(k, p)]; }

@@ -56,7 +56,7 @@ const StepReport& Trainer::step(bool stop) {
   stages_.lap(Stage::data);
 
   read(t, t - 1, batch);
-  if (queue_.looks_ahead()) exchange_.ask(t + 1, queue_.next());
+  if (queue_.looks_ahead()) exchange_.ask(t + 1, queue_.next(), stages_);
   model_.forward(batch);
   stages_.lap(Stage::forward);
   method_->compute(model_, batch, clip_norm_, gradient_, stages_, [this](auto tables) {
@@ -123,8 +123,9 @@ void Trainer::let_pass(Step steps) {
 
 // No one reads a row that is behind.
 void Trainer::read(Step t, Step settled_through, const Batch& batch) {
-  exchange_.ask(t, batch);
-  exchange_.read(t, settled_through, batch, updates_, model_.pooled(batch.size), stages_);
+  exchange_.ask(t, batch, stages_);
+  exchange_.read(t, settled_through, batch, updates_, model_.pooled(batch.size), stages_,
+                 [&] { model_.begin_forward(batch); });
 }
 
 std::span<const float> Trainer::predict(const Batch& batch) {
