@@ -8,7 +8,8 @@ same_model=$(realpath "$2")
 mpirun=$3
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_WAIT_POLICY=passive
 scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
+job=
+trap '[[ -z $job ]] || kill "$job" 2>/dev/null || true; rm -rf "$scratch"' EXIT
 cd "$scratch"
 
 on() { # on N WORD…: the program on N ranks
@@ -55,10 +56,32 @@ refused() { # refused CODE TEXT: what the last command said
   [[ $code == "$1" ]] || fail "exit code $code, not $1: $(cat said)"
   grep -q -- "$2" said || fail "does not say '$2': $(cat said)"
 }
-code=0
-"$mpirun" --oversubscribe --bind-to none --mca btl self,vader -n 1 "$program" "${run[@]}" : \
-  -n 1 "$program" "${run[@]}" --clip-norm 2 >said 2>&1 || code=$?
-refused 2 'rank 1 differs: clip_norm is 2.0 there and 1.0 on rank 0'
+unequal() { # unequal PROGRAM WORD…: one rank as ever, the other so
+  code=0
+  "$mpirun" --oversubscribe --bind-to none --mca btl self,vader -n 1 "$program" "${run[@]}" : \
+    -n 1 "$@" >said 2>&1 || code=$?
+}
+unequal "$program" "${run[@]}" --clip-norm 2
+refused 2 'rank 1 differs: clip_norm is 2.0 there and 5.0 on rank 0'
+unequal "$program" "${run[@]}" --eval-every 3
+refused 2 'rank 1 differs: eval-every is "3" there and nothing on rank 0'
+unequal "$program" "${run[@]}" --out elsewhere
+refused 2 'rank 1 differs: out is "elsewhere" there and nothing on rank 0'
+[[ ! -e elsewhere ]] || fail "a refused run left something"
+version=$("$program" --version | grep -o '[0-9]*\.[0-9]*\.[0-9]*')
+sed "s/${version//./\\.}/9.9.9/g" "$program" >other_version # as long as it is: nothing moves
+((${#version} == 5)) || fail "this check needs a version of five characters"
+chmod +x other_version
+unequal ./other_version "${run[@]}"
+refused 2 "rank 1 differs: program is \"9.9.9\" there and \"$version\" on rank 0"
+"$program" generate a.ldp --synthetic zipf:1.1 --examples 3000 --quiet >/dev/null
+"$program" generate b.ldp --synthetic zipf:1.2 --examples 3000 --quiet >/dev/null
+run=(train --data a.ldp --batch 100 --steps 3 --seed 7 --threads 1 --quiet)
+unequal "$program" "${run[@]/a.ldp/b.ldp}"
+refused 2 'rank 1 differs: data_checksum is'
+cp a.ldp same.ldp
+unequal "$program" "${run[@]/a.ldp/same.ldp}" # the same data in another place
+[[ $code == 0 ]] || fail "the same data was refused: $(cat said)"
 code=0
 on 2 bench steps >said 2>&1 || code=$?
 refused 2 'lazydp bench steps is for one process'
@@ -66,19 +89,28 @@ code=0
 on 2 train --batch -5 >said 2>&1 || code=$?
 refused 2 'batch is'
 [[ $(grep -c '^lazydp: ' said) == 1 ]] || fail "several ranks complain: $(cat said)"
-on 2 "${run[@]}" --out ranks2 >said 2>&1 && fail "a finished run was begun again"
+code=0
+on 2 train --seed 7 --threads 1 --out ranks2 >said 2>&1 || code=$?
+refused 2 'holds a run with other settings'
 
 # A rank is killed: all end soon, and the run goes on from its last checkpoint, with fewer ranks.
-long=(train --model small --batch 1000 --steps 3000 --seed 7 --threads 1 --checkpoint-every 50
+long=(train --model small --batch 200 --steps 300 --seed 7 --threads 1 --checkpoint-every 5
   --out killed --quiet)
-on 4 "${long[@]}" >said 2>&1 &
+"$mpirun" --oversubscribe --bind-to none --mca btl self,vader -n 4 "$program" "${long[@]}" >said 2>&1 &
 job=$!
-for _ in $(seq 600); do
+for _ in $(seq 3000); do
   [[ -n $(ls killed/checkpoint/step-*.unsettled 2>/dev/null) ]] && break
-  sleep 0.1
+  sleep 0.02
 done
+below() { # below PID: all that it started, and what they did
+  local pid
+  for pid in $(pgrep -P "$1"); do
+    echo "$pid"
+    below "$pid"
+  done
+}
 victim=
-for pid in $(pgrep -P "$job" -x lazydp; pgrep -P "$(pgrep -P "$job" | head -1)" -x lazydp 2>/dev/null); do
+for pid in $(below "$job"); do
   if tr '\0' '\n' <"/proc/$pid/environ" | grep -qx 'OMPI_COMM_WORLD_RANK=2'; then victim=$pid; fi
 done
 [[ -n $victim ]] || fail "cannot find rank 2"
@@ -86,10 +118,11 @@ kill -KILL "$victim"
 start=$SECONDS
 code=0
 wait "$job" || code=$?
+job=
 ((SECONDS - start <= 30)) || fail "the job took $((SECONDS - start)) s to end"
 ((code != 0)) || fail "a job with a killed rank ended well"
 grep -qi 'rank 2.*killed\|signal 9' said || fail "nothing says that a rank was killed: $(cat said)"
 on 3 resume killed --threads 1 --quiet --json resumed.json >/dev/null
-grep -q '"steps": 3000' resumed.json || fail "the run did not go on to its end"
+grep -q '"steps": 300' resumed.json || fail "the run did not go on to its end"
 [[ -s killed/model/card.json ]] || fail "nothing was released"
 echo "the program runs on ranks"

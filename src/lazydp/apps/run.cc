@@ -247,6 +247,7 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
   if (trainer.files() != nullptr) result.file_bytes = trainer.files()->bytes();
   result.ranks = ranks().size();
   if (Courier* courier = trainer.courier()) {
+    result.exchange = courier->times();
     courier->run([&](Communicator& all) { result.exchanged_bytes = all.traffic().bytes; });
   }
   if (signal != 0) stop(trainer, kept, signal, progress);

@@ -35,6 +35,7 @@ struct RunResult {
   int threads = 0;  // of this rank
   int ranks = 1;
   std::uint64_t exchanged_bytes = 0;  // that this rank sent to others while it trained
+  Courier::Times exchange;            // what that took
   Step steps = 0;                     // taken in all, in earlier sessions too
   bool budget_spent = false;          // it stopped before the step that would have exceeded it
   std::string released;               // the folder of the released model, if one was written

@@ -74,6 +74,8 @@ Json json_of(const RunOptions& options, const RunResult& result) {
   if (result.ranks > 1) {
     json["exchanged_bytes_per_step"] =
         static_cast<double>(result.exchanged_bytes) / result.times.steps();
+    json["exchange_under_way_ms"] = result.exchange.under_way * 1e3 / result.times.steps();
+    json["exchange_waited_ms"] = result.exchange.waited * 1e3 / result.times.steps();
   }
   if (!result.released.empty()) json["released"] = result.released;
   if (const auto& data = options.task.file) {

@@ -1,10 +1,20 @@
 #include "lazydp/shard/courier.h"
 
+#include <chrono>
 #include <utility>
 
 #include "lazydp/base/parallel.h"
 
 namespace lazydp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+}  // namespace
 
 Courier::Courier(Communicator& ranks) : ranks_(ranks), thread_([this] { work(); }) {}
 
@@ -24,9 +34,16 @@ Courier::Ticket Courier::send(Errand errand) {
   return ++given_;
 }
 
+Courier::Times Courier::times() {
+  const std::lock_guard lock(guard_);
+  return times_;
+}
+
 void Courier::wait(Ticket ticket) {
+  const Clock::time_point begin = Clock::now();
   std::unique_lock lock(guard_);
   changed_.wait(lock, [&] { return failure_ || done_ >= ticket; });
+  times_.waited += seconds_since(begin);
   if (done_ < ticket) std::rethrow_exception(failure_);
 }
 
@@ -39,6 +56,7 @@ void Courier::work() {
     const Errand errand = std::move(errands_.front());
     errands_.pop_front();
     lock.unlock();
+    const Clock::time_point begin = Clock::now();
     std::exception_ptr failure;
     try {
       errand(ranks_);
@@ -46,6 +64,7 @@ void Courier::work() {
       failure = std::current_exception();
     }
     lock.lock();
+    times_.under_way += seconds_since(begin);
     if (failure) {
       failure_ = failure;
       changed_.notify_all();

@@ -33,6 +33,14 @@ class Courier {
   // Runs an errand and waits for it.
   void run(Errand errand) { wait(send(std::move(errand))); }
 
+  // So far, in seconds: what errands took, and what somebody stood waiting for them. Where the
+  // first is the longer, ranks computed while things were on their way.
+  struct Times {
+    double under_way = 0.0;
+    double waited = 0.0;
+  };
+  Times times();
+
   int rank() const { return ranks_.rank(); }
   int size() const { return ranks_.size(); }
   const Communicator& ranks() const { return ranks_; }
@@ -47,6 +55,7 @@ class Courier {
   Ticket given_ = 0;
   Ticket done_ = 0;
   bool ending_ = false;
+  Times times_;
   std::exception_ptr failure_;
   std::thread thread_;
 };
