@@ -2,7 +2,6 @@
 // The ranks that a launcher (mpirun, srun) started this program as. The only door to MPI.
 
 #include <memory>
-#include <string>
 
 #include "lazydp/shard/communicator.h"
 
@@ -22,8 +21,5 @@ struct Launched {
   int size = 1;
 };
 Launched launched();
-
-// "Open MPI v4.1.4", or that this build has none.
-std::string launcher_library();
 
 }  // namespace lazydp

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstdlib>
 #include <limits>
-#include <string>
 #include <thread>
 #include <vector>
 
@@ -162,14 +161,6 @@ void end_all_ranks(int exit_code) {
   MPI_Initialized(&begun);
   MPI_Finalized(&ended);
   if (begun != 0 && ended == 0) MPI_Abort(MPI_COMM_WORLD, exit_code);
-}
-
-std::string launcher_library() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  const std::string whole(text, static_cast<std::size_t>(length));
-  return whole.substr(0, whole.find(','));
 }
 
 }  // namespace lazydp

@@ -17,8 +17,4 @@ std::unique_ptr<Communicator> join_ranks() {
 
 void end_all_ranks(int) {}
 
-std::string launcher_library() {
-  return "built without MPI";
-}
-
 }  // namespace lazydp

@@ -1,6 +1,7 @@
 #pragma once
-// The large parts of a trainer's state whose tables are in memory, as checkpoints hold them: rows of
-// something, one after the other. What some ranks wrote any others read: rows have global numbers.
+// The large parts of a trainer's state whose tables are in memory, as checkpoints hold them: rows
+// of something, one after the other. What some ranks wrote any others read: rows have global
+// numbers.
 
 #include <cstddef>
 #include <span>
