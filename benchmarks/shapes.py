@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
+if TYPE_CHECKING:
+    from torch import Tensor
 
 MLPERF_ROWS = [
     39884406, 39043, 17289, 7420, 20263, 3, 7120, 1543, 63, 38532951, 2953546, 403346, 10,
@@ -25,6 +26,11 @@ class Shape:
     def widths_of_top(self) -> list[int]:
         n = len(self.rows) + 1
         return [n * (n - 1) // 2 + self.dim, *self.top]
+
+    def parameters(self) -> int:
+        """Of dense layers."""
+        widths = [self.bottom, self.widths_of_top()]
+        return sum((a + 1) * b for w in widths for a, b in zip(w, w[1:], strict=False))
 
     def scale(self, gigabytes: float) -> float:
         """What to multiply rows by for tables of so many gigabytes; for 0 gigabytes: 1."""
@@ -53,6 +59,8 @@ class Batch:
 
 def draw_batch(shape: Shape, examples: int, seed: int) -> Batch:
     """Uniform accesses, as in the paper."""
+    import torch  # shapes alone are wanted where it is not installed
+
     g = torch.Generator().manual_seed(seed)
     dense = torch.rand(examples, shape.bottom[0], generator=g)
     ids = torch.stack(

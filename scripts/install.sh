@@ -37,6 +37,8 @@ need_test() {
   need groff-base command -v groff
   need libgtest-dev
   need doxygen command -v doxygen
+  need libopenmpi-dev # without it the program builds too, for one machine
+  need openmpi-bin command -v mpirun
   need clang-format-14 command -v "$clang_format"
 }
 need_python() {

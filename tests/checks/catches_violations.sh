@@ -51,6 +51,7 @@ clean src/lazydp/train/name.cc 'std::snprintf(text, size, "%d", 1);' 'romp_aroun
 clean src/lazydp/base/parallel.cc '#include <omp.h>' '#include <immintrin.h>' '#pragma omp parallel'
 clean src/lazydp/kernels/noise.cc '#include <immintrin.h>'
 clean src/lazydp/model/gemm.cc '#include <cblas.h>'
+clean src/lazydp/shard/mpi_ranks.cc '#include <mpi.h>'
 mapfile -t lines < <(yes '// a line' | head -n 300)
 clean src/lazydp/base/long.cc "${lines[@]}"
 
@@ -71,6 +72,7 @@ caught include_direction 'no such folder' src/lazydp/train/x.cc '#include "lazyd
 caught include_direction 'included as' src/lazydp/train/x.cc '#include "../noise/x.h"'
 caught include_direction 'in quotes' src/lazydp/train/x.cc '#include <lazydp/noise/x.h>'
 caught include_direction 'omp.h is included only' src/lazydp/model/x.cc '#include <omp.h>'
+caught include_direction 'mpi.h is included only' src/lazydp/train/x.cc '#include <mpi.h>'
 caught include_direction 'cblas.h is included only' src/lazydp/clip/x.cc '#include <cblas.h>'
 caught include_direction 'immintrin.h is included only' src/lazydp/noise/x.cc '#include <immintrin.h>'
 caught include_direction 'may not include model' src/lazydp/kernels/x.cc \

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks that includes under src/ go only leftward in the pipeline of folders, and that what one
-# folder alone may know (SIMD, GEMM, OpenMP) is included there alone.
+# folder alone may know (SIMD, GEMM, OpenMP, MPI) is included there alone.
 # Usage: include_direction.sh [PROJECT ROOT]. Names file:line and the rule; exit 1 if any is broken.
 set -euo pipefail
 cd "${1:-"$(dirname "$0")/../.."}"
@@ -38,6 +38,7 @@ find src -type f \( -name '*.cc' -o -name '*.h' \) -print0 | sort -z | xargs -0 
     if (header == "") next
     name = substr(header, 2, length(header) - 2)
     if (name == "omp.h") only(name, "base/parallel.cc", file == "base/parallel.cc")
+    if (name == "mpi.h") only(name, "shard/mpi_ranks.cc", file == "shard/mpi_ranks.cc")
     if (name == "cblas.h") only(name, "model/gemm.cc", file == "model/gemm.cc")
     if (name ~ /^([a-z0-9]*intrin|arm_neon)\.h$/)
       only(name, "kernels and base/parallel.cc", folder == "kernels" || file == "base/parallel.cc")

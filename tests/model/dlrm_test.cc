@@ -51,6 +51,36 @@ TEST(Dlrm, HasTheSameBitsOnAnyNumberOfThreads) {
   set_thread_count(before);
 }
 
+// What comes of a batch whose bottom MLP ran before its pooled vectors came, and what comes after.
+TEST(Dlrm, MayBeginBeforePooledVectorsCome) {
+  constexpr std::size_t kBatch = 70;
+  DlrmFixture whole(odd_shape(), kBatch);
+  DlrmFixture begun(odd_shape(), kBatch);
+  for (int round = 0; round < 2; ++round) {
+    whole.forward();
+    const std::span<const MatrixView> views = begun.model.pooled(kBatch);
+    for (const MatrixView& view : views) {
+      for (std::size_t i = 0; i < kBatch; ++i) std::ranges::fill(view.row(i), kNan);
+    }
+    begun.model.begin_forward(begun.batch);
+    for (std::size_t t = 0; t < views.size(); ++t) {
+      for (std::size_t i = 0; i < kBatch; ++i) {
+        std::ranges::copy(begun.pooled[t].row(i), views[t].row(i).begin());
+      }
+    }
+    begun.model.forward(begun.batch);
+    EXPECT_TRUE(same_bits(whole.model.logits(), begun.model.logits()));
+    EXPECT_TRUE(same_bits(rows_of(whole.model.backward(whole.batch, {}), 0, kBatch),
+                          rows_of(begun.model.backward(begun.batch, {}), 0, kBatch)));
+    for (DlrmFixture* f : {&whole, &begun}) {  // the next batch is another
+      for (std::size_t i = 0; i < kBatch; ++i) f->batch.dense.row(i)[0] += 1.0f;
+    }
+  }
+  begun.forward();  // without beginning
+  whole.forward();
+  EXPECT_TRUE(same_bits(whole.model.logits(), begun.model.logits()));
+}
+
 TEST(Dlrm, AWeightScalesItsExamplesGradientsAndNothingElse) {
   constexpr std::size_t kBatch = 70;
   DlrmFixture f(odd_shape(), kBatch);

@@ -5,12 +5,14 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <csignal>
 #include <exception>
 #include <filesystem>
 #include <iostream>
 #include <new>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "lazydp/apps/bus_error.h"
@@ -20,9 +22,11 @@
 #include "lazydp/apps/interrupt.h"
 #include "lazydp/apps/manual.h"
 #include "lazydp/apps/output_file.h"
+#include "lazydp/apps/ranks.h"
 #include "lazydp/apps/verbs.h"
 #include "lazydp/apps/waiting.h"
 #include "lazydp/base/error.h"
+#include "lazydp/shard/launch.h"
 
 namespace lazydp::apps {
 namespace {
@@ -107,7 +111,13 @@ enum ExitCode : int { done = 0, user_error = 2, privacy = 3, io = 4, our_bug = 7
 int complain(const std::string& message, ExitCode code) {
   std::string line = message;
   std::ranges::replace(line, '\n', ' ');
+  const Launched here = launched();
+  if (here.rank > 0) {
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // rank 0 may be saying the same
+    line = "rank " + std::to_string(here.rank) + ": " + line;
+  }
   std::cerr << coloured("lazydp:", Colour::error, may_colour(STDERR_FILENO)) << " " << line << "\n";
+  end_all_ranks(code);
   return code;
 }
 
@@ -118,12 +128,15 @@ int run(std::vector<std::string> words) {
   }
   const Command command = parse_command(kVerbs, words);
   if (command.verb != nullptr) {
+    const auto run = command.verb->run;
+    if (run != train && run != resume && run != release) require_one_rank(command.verb->name);
     command.verb->run(command.given);
-  } else {
+  } else if (launched().rank == 0) {
     std::cout << with_headings(command.text, may_colour(STDOUT_FILENO));
   }
   std::cout.flush();
   if (!std::cout) throw IoError("cannot write to standard output");
+  leave_ranks();
   return done;
 }
 
@@ -152,7 +165,8 @@ int main(int count, char** words) {
   } catch (const lazydp::IoError& error) {
     return apps::complain(error.what(), apps::io);
   } catch (const apps::Interrupted& stop) {
-    std::cerr << "lazydp: " << stop.what() << "\n";
+    if (lazydp::launched().rank == 0) std::cerr << "lazydp: " << stop.what() << "\n";
+    apps::leave_ranks();  // all ranks have agreed to stop
     return stop.exit_code;
   } catch (const std::bad_alloc&) {
     return apps::complain("memory ran out; use a smaller --scale, --rows or --batch",

@@ -5,6 +5,7 @@
 #include "lazydp/apps/absent_data.h"
 #include "lazydp/apps/kept.h"
 #include "lazydp/apps/output.h"
+#include "lazydp/apps/ranks.h"
 #include "lazydp/apps/report.h"
 #include "lazydp/apps/run.h"
 #include "lazydp/apps/session.h"
@@ -14,22 +15,26 @@ namespace lazydp::apps {
 
 void release(const Given& given) {
   choose_threads(given);
-  RunDirectory directory = RunDirectory::existing(given.operands.front());
+  RunDirectory directory =
+      first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
   Given config = directory.config();
   if (given.data) config.data = given.data;  // where it lies now: the checkpoint knows its content
   const RunOptions options = choose_run(config);
+  require_equal_ranks(options, given);
   require_memory_for(options);
-  const Output output(given);
+  const Output output(for_this_rank(given));
 
-  Kept kept(std::move(directory), {}, options, choose_lock(given));
+  Kept kept =
+      first_rank_first([&] { return Kept(std::move(directory), {}, options, choose_lock(given)); });
   kept.from = kept.folder.open();
   require_same_settings(kept.from->head().settings, settings_of(options));
 
   Progress progress = output.progress();
   const AbsentData data(options.task.examples());
-  Running run(options, data, kept.from->head().seed, Running::Weights::zero, kept.run());
+  Running run(options, data, kept.from->head().seed, Running::Weights::zero, kept.run(), ranks());
   kept.folder.restore(*kept.from, run.trainer);
   const ReleasedModel model = release_run(options, run.trainer, kept, std::nullopt, progress);
+  if (ranks().rank() != 0) return;
   if (std::ostream* out = output.report()) print_release(*out, model, kept.directory.model());
   output.write(model.card());
 }

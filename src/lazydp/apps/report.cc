@@ -155,7 +155,8 @@ void print_report(std::ostream& out, const Finished& run) {
   out << "\n"
       << name_of(run) << " on " << options.model.shape.name << ", " << options.task.in_words()
       << ": " << with_commas(result.steps) << " steps of "
-      << with_commas(static_cast<double>(options.batch)) << " examples, " << result.threads
+      << with_commas(static_cast<double>(options.batch)) << " examples, "
+      << (result.ranks > 1 ? std::to_string(result.ranks) + " ranks x " : "") << result.threads
       << (result.threads == 1 ? " thread, " : " threads, ") << human_duration(result.seconds)
       << "\n\n";
   if (options.task.file) print_file(out, options);

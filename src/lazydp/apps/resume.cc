@@ -6,6 +6,7 @@
 #include "lazydp/apps/disk_needs.h"
 #include "lazydp/apps/kept.h"
 #include "lazydp/apps/output.h"
+#include "lazydp/apps/ranks.h"
 #include "lazydp/apps/run.h"
 #include "lazydp/apps/session.h"
 #include "lazydp/apps/values.h"
@@ -64,7 +65,7 @@ void settle_for(const RunOptions& before, const RunOptions& after, Kept& kept, P
   const CheckpointHead& head = kept.from->head();
   progress.say("settling every row before the settings change ...");
   const AbsentData data(before.task.examples());
-  Running old(before, data, head.seed, Running::Weights::zero, kept.run());
+  Running old(before, data, head.seed, Running::Weights::zero, kept.run(), ranks());
   kept.folder.restore(*kept.from, old.trainer);
   if (!before.table_folder) old.trainer.settle_all();
   kept.folder.change_settings(settings_of(after));
@@ -84,7 +85,7 @@ void calibrate_the_rest(const CheckpointHead& head, RunOptions& options, Given& 
 
 // A model that was released before the run went on stays, under another name.
 void put_aside_model(const RunDirectory& directory) {
-  if (!directory.released()) return;
+  if (ranks().rank() != 0 || !directory.released()) return;
   const Json card = verified_card(directory.model());
   std::uint64_t steps = 0;
   for (const Json& event : card.at("ledger")) steps += event.at("steps").get<std::uint64_t>();
@@ -102,16 +103,19 @@ void put_aside_model(const RunDirectory& directory) {
 
 void resume(const Given& given) {
   choose_threads(given);
-  RunDirectory directory = RunDirectory::existing(given.operands.front());
+  RunDirectory directory =
+      first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
   const Given config = directory.config();
   Given wanted = merged(config, given);
   RunOptions options = choose_run(wanted);
   const Keeping keeping = choose_keeping(wanted);
+  require_equal_ranks(options, wanted);
   require_memory_for(options);
   require_disk_for(options, keeping, given.operands.front());
-  const Output output(given);
+  const Output output(for_this_rank(given));
 
-  Kept kept(std::move(directory), keeping, options, choose_lock(given));
+  Kept kept = first_rank_first(
+      [&] { return Kept(std::move(directory), keeping, options, choose_lock(given)); });
   kept.open_checkpoint(asked(given.previous, "previous") ? 1 : 0);
   if (!kept.from) return run_and_report(options, output, &kept);
 
@@ -142,6 +146,7 @@ void resume(const Given& given) {
                     std::to_string(kept.from->head().step) +
                     " steps; train it further with --steps N or --epochs X");
   }
+  ranks().barrier();  // all have seen what is there
   put_aside_model(kept.directory);
   kept.directory.write_config(wanted);
   run_and_report(options, output, &kept);

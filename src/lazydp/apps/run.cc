@@ -1,5 +1,6 @@
 #include "lazydp/apps/run.h"
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -10,6 +11,7 @@
 #include "lazydp/apps/kept.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/output.h"
+#include "lazydp/apps/ranks.h"
 #include "lazydp/apps/report.h"
 #include "lazydp/apps/run_page.h"
 #include "lazydp/apps/session.h"
@@ -67,6 +69,16 @@ bool is_tenth(Step t, Step steps) {
   return std::uint64_t{t} * 10 / steps > std::uint64_t{t - 1} * 10 / steps;
 }
 
+// Whether it is time to save. Clocks of ranks differ; the first one's counts.
+bool due(CheckpointClock& clock, const Keeping& keeping, Trainer& trainer) {
+  bool here = clock.due(trainer.now());
+  if (trainer.courier() == nullptr || keeping.every_seconds <= 0.0) return here;
+  trainer.courier()->run([&here](Communicator& all) {
+    all.broadcast(std::as_writable_bytes(std::span(&here, 1)), 0);
+  });
+  return here;
+}
+
 // The steps that are left. Returns the signal that asked to stop, 0 if none did.
 int take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Progress& progress,
                Kept* kept, MetricsLog* log, RunResult& result) {
@@ -75,8 +87,10 @@ int take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Pr
   CheckpointClock checkpoints(kept != nullptr ? kept->keeping : Keeping{});
   const Step last = trainer.last_step();
   FinalLoss loss(last);
-  while (trainer.now() < last && interrupts.signal() == 0) {
-    const StepReport& report = trainer.step();
+  bool stop = interrupts.signal() != 0;
+  while (trainer.now() < last && !stop) {
+    const StepReport& report = trainer.step(interrupts.signal() != 0);
+    stop = ranks().size() > 1 ? report.stop : interrupts.signal() != 0;
     result.times.add(report);
     loss.add(report);
     progress.step(report, std::ref(epsilon));
@@ -91,14 +105,15 @@ int take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Pr
                         epsilon.known() ? epsilon() : kNone);
       }
     }
-    if (kept != nullptr && checkpoints.due(t) && t < last) {
+    if (kept != nullptr && due(checkpoints, kept->keeping, trainer) && t < last) {
       const Stopwatch saving;
       kept->folder.save(trainer);
       result.save_seconds = saving.seconds();
     }
   }
   result.loss = loss.mean();
-  return trainer.now() < last ? interrupts.signal() : 0;
+  if (trainer.now() >= last) return 0;
+  return interrupts.signal() != 0 ? interrupts.signal() : SIGTERM;  // another rank's
 }
 
 // Hears of rows that were settled, and shows how many of all.
@@ -143,15 +158,23 @@ void leave(const RunOptions& options, Trainer& trainer, Kept& kept, Progress& pr
 
 }  // namespace
 
+// Of all ranks on this machine.
 MemoryNeeds needs_of(const RunOptions& options) {
   const Recipe& recipe = options.plan.recipe;
+  ModelShape here = options.model.shape;
+  const Layout layout = layout_of(options, ranks().size());
+  for (std::size_t k = 0; k < here.tables(); ++k) {
+    here.table_rows[k] = std::max<RowId>(1, layout.range(k, ranks().rank()).count);
+  }
+  const auto batch = options.batch / static_cast<std::uint64_t>(ranks().size()) + 1;
   MemoryNeeds needs =
-      memory_needs(options.model.shape, {&recipe, 1}, options.plan.weight_decay,
-                   options.performance, options.batch, options.plan.steps, options.task.bytes());
+      memory_needs(here, {&recipe, 1}, options.plan.weight_decay, options.performance, batch,
+                   options.plan.steps, options.task.bytes());
   if (options.table_folder) {
     needs.tables = 0.0;  // what is in files may leave memory again
     needs.history += static_cast<double>(options.model.shape.history_bytes());  // and places
   }
+  for (double* part : {&needs.tables, &needs.history, &needs.rest}) *part *= ranks().neighbours();
   return needs;
 }
 
@@ -183,6 +206,7 @@ void run_and_report(const RunOptions& options, const Output& output, Kept* kept)
   Progress progress = output.progress();
   const Task task = make_task(options.task, options.model.shape);
   const Finished run = {options, train_run(options, task, progress, kept)};
+  if (ranks().rank() != 0) return;
   if (kept != nullptr) {
     write_secret(kept->directory.report(),
                  run_page(run, read_metrics_log(kept->directory.metrics())));
@@ -197,10 +221,10 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
   progress.say((goes_on ? "reading " : "preparing ") +
                human_bytes(static_cast<double>(shape.table_bytes())) + " of tables for " +
                std::string(options.plan.recipe.name) + " ...");
-  const Seed seed = goes_on ? kept->from->head().seed : make_seed(options.seed);
+  const Seed seed = goes_on ? kept->from->head().seed : same_seed(options);
   Running run(options, *task.train, seed,
               goes_on ? Running::Weights::zero : Running::Weights::initial,
-              kept != nullptr ? std::optional(kept->run()) : std::nullopt);
+              kept != nullptr ? std::optional(kept->run()) : std::nullopt, ranks());
   Trainer& trainer = run.trainer;
   if (goes_on) kept->folder.restore(*kept->from, trainer);
   if (kept != nullptr) {
@@ -213,7 +237,7 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
   progress.begin(std::string(options.plan.recipe.name), trainer.last_step(), trainer.now());
   const Stopwatch training;
   std::optional<MetricsLog> log;
-  if (kept != nullptr) {
+  if (kept != nullptr && ranks().rank() == 0) {
     log.emplace(kept->directory.metrics(), kept->directory.events(), trainer.now(),
                 options.plan.steps);
   }
@@ -221,6 +245,11 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
       take_steps(options, task, trainer, progress, kept, log ? &*log : nullptr, result);
   result.seconds = training.seconds();
   if (trainer.files() != nullptr) result.file_bytes = trainer.files()->bytes();
+  result.ranks = ranks().size();
+  if (Courier* courier = trainer.courier()) {
+    result.exchange = courier->times();
+    courier->run([&](Communicator& all) { result.exchanged_bytes = all.traffic().bytes; });
+  }
   if (signal != 0) stop(trainer, kept, signal, progress);
   result.steps = trainer.now();
   result.budget_spent = trainer.last_step() < options.plan.steps;

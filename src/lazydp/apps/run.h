@@ -32,10 +32,13 @@ struct RunResult {
   std::uint64_t file_bytes = 0;  // that tables in files took of the disk; 0: they were in memory
   std::uint64_t history_bytes = 0;
   std::uint64_t peak_rss_bytes = 0;
-  int threads = 0;
-  Step steps = 0;             // taken in all, in earlier sessions too
-  bool budget_spent = false;  // it stopped before the step that would have exceeded it
-  std::string released;       // the folder of the released model, if one was written
+  int threads = 0;  // of this rank
+  int ranks = 1;
+  std::uint64_t exchanged_bytes = 0;  // that this rank sent to others while it trained
+  Courier::Times exchange;            // what that took
+  Step steps = 0;                     // taken in all, in earlier sessions too
+  bool budget_spent = false;          // it stopped before the step that would have exceeded it
+  std::string released;               // the folder of the released model, if one was written
 };
 
 MemoryNeeds needs_of(const RunOptions& options);

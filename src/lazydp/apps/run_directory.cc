@@ -10,6 +10,7 @@
 
 #include "lazydp/apps/config_file.h"
 #include "lazydp/apps/data_card.h"
+#include "lazydp/apps/ranks.h"
 #include "lazydp/base/atomic_file.h"
 #include "lazydp/base/error.h"
 #include "lazydp/base/read_text.h"
@@ -85,7 +86,16 @@ std::optional<Lock> choose_lock(const Given& given) {
   return Lock(std::move(secret));
 }
 
+RunDirectory::RunDirectory(const std::string& path) : path_(path) {
+  if (ranks().rank() == 0) lock_.emplace(path);
+}
+
 RunDirectory RunDirectory::for_run(const std::string& path, const Given& given) {
+  if (ranks().rank() != 0 && !exists(path + "/config.toml")) {
+    throw UserError("out is '" + path +
+                    "', where this rank does not find what rank 0 wrote; it must be a folder that "
+                    "all ranks share");
+  }
   if (!exists(path) || empty_folder(path)) {
     if (mkdir(path.c_str(), kOwnerFolder) != 0 && errno != EEXIST) {
       throw IoError("cannot make " + path + ": " + reason());
@@ -131,6 +141,7 @@ Given RunDirectory::config() const {
 }
 
 void RunDirectory::write_config(const Given& given) const {
+  if (ranks().rank() != 0) return;
   const std::string text = config_text(given);
   AtomicFile file(path_ + "/config.toml", kOwnerFile);
   file.write(std::as_bytes(std::span(text)));

@@ -42,10 +42,10 @@ class RunDirectory {
   void write_config(const Given& given) const;
 
  private:
-  explicit RunDirectory(const std::string& path) : path_(path), lock_(path) {}
+  explicit RunDirectory(const std::string& path);
 
   std::string path_;
-  FolderLock lock_;
+  std::optional<FolderLock> lock_;  // the first rank's is that of all
 };
 
 // The flags as TOML, without those that say only where output goes or how fast to be.

@@ -30,6 +30,7 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"batch", options.batch},
       {"steps", result.steps},
       {"threads", result.threads},
+      {"ranks", result.ranks},
       {"settle", settle_name(options.performance)},
       {"stages", stages_name(options.performance)},
       {"sampling", options.sampling == Sampling::poisson ? "poisson" : "shuffled"},
@@ -69,6 +70,12 @@ Json json_of(const RunOptions& options, const RunResult& result) {
     json["budget"] = {{"epsilon", plan.budget->epsilon},
                       {"spent", result.budget_spent},
                       {"noise_multiplier_calibrated", options.calibrated}};
+  }
+  if (result.ranks > 1) {
+    json["exchanged_bytes_per_step"] =
+        static_cast<double>(result.exchanged_bytes) / result.times.steps();
+    json["exchange_under_way_ms"] = result.exchange.under_way * 1e3 / result.times.steps();
+    json["exchange_waited_ms"] = result.exchange.waited * 1e3 / result.times.steps();
   }
   if (!result.released.empty()) json["released"] = result.released;
   if (const auto& data = options.task.file) {

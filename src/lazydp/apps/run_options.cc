@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lazydp/apps/defaults.h"
+#include "lazydp/apps/ranks.h"
 #include "lazydp/apps/values.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/random/cell.h"
@@ -250,7 +251,7 @@ unsigned choose_noise_draws(const Given& given) {
 }
 
 void choose_threads(const Given& given) {
-  if (!given.threads) return;
+  if (!given.threads) return set_thread_count(threads_of_rank());
   set_thread_count(static_cast<int>(whole_number("threads", *given.threads, 1, kMaxThreads)));
 }
 

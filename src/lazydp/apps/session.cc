@@ -16,16 +16,19 @@ std::vector<Table> make_tables(const ModelShape& shape) {
   return tables;
 }
 
-Session make_session(const RunOptions& options, const std::optional<std::string>& run) {
+Session make_session(const RunOptions& options, const std::optional<std::string>& run,
+                     const Layout& layout, int rank) {
   const ModelShape& shape = options.model.shape;
   return options.table_folder ? Session(shape, TableFolder{*options.table_folder, run})
-                              : Session(shape);
+                              : Session(shape, lazydp::make_tables(layout, rank, shape.dim));
 }
 
 }  // namespace
 
-Session::Session(const ModelShape& shape)
-    : in_memory(make_tables(shape)), tables(in_memory), model(shape) {}
+Session::Session(const ModelShape& shape) : Session(shape, make_tables(shape)) {}
+
+Session::Session(const ModelShape& shape, std::vector<Table> some)
+    : in_memory(std::move(some)), tables(in_memory), model(shape) {}
 
 Session::Session(const ModelShape& shape, const TableFolder& folder)
     : files(std::make_unique<TableFiles>(folder.path, folder.run, shape.table_rows, shape.dim)),
@@ -65,12 +68,22 @@ std::unique_ptr<Sampler> make_sampler(const RunOptions& options, const Seed& see
 
 }  // namespace
 
+Layout layout_of(const RunOptions& options, int ranks) {
+  return {options.model.shape.table_rows, ranks,
+          small_table(options.plan.mechanism.expected_batch, ranks)};
+}
+
 Running::Running(const RunOptions& options, const Dataset& data, const Seed& seed, Weights weights,
-                 const std::optional<std::string>& run)
-    : session(make_session(options, run)),
+                 const std::optional<std::string>& run, Communicator& ranks)
+    : layout(layout_of(options, ranks.size())),
+      session(make_session(options, run, layout, ranks.rank())),
       sampler(make_sampler(options, seed)),
+      part(ranks.size() == 1 ? nullptr
+                             : std::make_unique<RankPart>(ranks, layout, session.tables,
+                                                          options.model.shape.mode, *sampler)),
       trainer(options.plan, options.performance, seed, session.model, options.model.shape.mode,
-              session.tables, data, *sampler, session.files.get()) {
+              session.tables, data, part ? *part->sampler : *sampler, session.files.get(),
+              part ? &part->exchange : nullptr) {
   if (weights == Weights::initial) session.initialise(seed);
 }
 

@@ -15,6 +15,10 @@
 #include "lazydp/embedding/table_files.h"
 #include "lazydp/model/dlrm.h"
 #include "lazydp/random/seed.h"
+#include "lazydp/shard/courier.h"
+#include "lazydp/shard/layout.h"
+#include "lazydp/shard/part_of_sample.h"
+#include "lazydp/shard/rank_exchange.h"
 #include "lazydp/train/trainer.h"
 
 namespace lazydp::apps {
@@ -29,6 +33,7 @@ struct Session {
   explicit Session(const ModelShape& shape);                 // all zeros, for who fills it
   Session(const ModelShape& shape, const Seed& initialise);  // as training starts
   Session(const ModelShape& shape, const TableFolder& folder);
+  Session(const ModelShape& shape, std::vector<Table> some);  // with tables made elsewhere
 
   void initialise(const Seed& seed);  // as training starts
 
@@ -41,16 +46,34 @@ struct Session {
 std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::uint64_t examples,
                                       double rate, std::uint64_t batch);
 
-// Everything of one run that refers to each other.
+// What a rank of several has beside its tables.
+struct RankPart {
+  RankPart(Communicator& ranks, const Layout& rows, std::span<Table> tables, Pooling pooling,
+           const Sampler& whole)
+      : courier(ranks),
+        exchange(courier, rows, tables, pooling),
+        sampler(make_part_of_sample(whole, ranks.rank(), ranks.size())) {}
+
+  Courier courier;
+  RankExchange exchange;
+  std::unique_ptr<Sampler> sampler;
+};
+
+// Which rank of a run holds what.
+Layout layout_of(const RunOptions& options, int ranks);
+
+// Everything of one run that refers to each other; of several ranks, this one's part.
 struct Running {
   enum class Weights : std::uint8_t { initial, zero };
 
   // `run` is its folder, if it has one.
   Running(const RunOptions& options, const Dataset& data, const Seed& seed, Weights weights,
-          const std::optional<std::string>& run = {});
+          const std::optional<std::string>& run = {}, Communicator& ranks = alone());
 
+  Layout layout;
   Session session;
   std::unique_ptr<Sampler> sampler;
+  std::unique_ptr<RankPart> part;  // null: there are no other ranks
   Trainer trainer;
 };
 

@@ -46,6 +46,7 @@ StageTimes StepTimes::stages_ms(const Recipe& recipe, Kernels kernels) const {
     const bool of_split = std::ranges::find(kSettleStages, stage) != kSettleStages.end();
     if (stage == Stage::backward_again || (of_split && !split)) continue;
     if (stage == Stage::settle && split) continue;
+    if (stage == Stage::exchange && stage_ms(stage) == 0.0) continue;  // there is one rank
     if (stage != Stage::backward) {
       tell(kStageNames[i], stage_ms(stage));
     } else if (!split) {

@@ -4,6 +4,7 @@
 #include "lazydp/apps/dry_run.h"
 #include "lazydp/apps/kept.h"
 #include "lazydp/apps/output.h"
+#include "lazydp/apps/ranks.h"
 #include "lazydp/apps/run.h"
 #include "lazydp/apps/run_options.h"
 #include "lazydp/apps/values.h"
@@ -14,14 +15,20 @@ namespace lazydp::apps {
 void train(const Given& given) {
   choose_threads(given);
   const RunOptions options = choose_run(given);
+  require_equal_ranks(options, given);
   const Keeping keeping = choose_keeping(given);
   require_memory_for(options);
   require_disk_for(options, keeping, given.out.value_or(""));
-  const Output output(given);
-  if (given.dry_run && truth("dry-run", *given.dry_run)) return dry_run(options, output);
+  const Output output(for_this_rank(given));
+  if (given.dry_run && truth("dry-run", *given.dry_run)) {
+    if (ranks().rank() == 0) dry_run(options, output);
+    return;
+  }
   if (!given.out) return run_and_report(options, output, nullptr);
 
-  Kept kept(RunDirectory::for_run(*given.out, given), keeping, options, choose_lock(given));
+  Kept kept = first_rank_first([&] {
+    return Kept(RunDirectory::for_run(*given.out, given), keeping, options, choose_lock(given));
+  });
   kept.open_checkpoint();
   if (kept.from) require_same_settings(kept.from->head().settings, settings_of(options));
   run_and_report(options, output, &kept);

@@ -21,7 +21,8 @@ enum class Stage {
   settle,
   gradient_update,
   dense_update,
-  history,  // the last four: `settle`, in the stages of the paper, where kernels run unfused
+  exchange,  // between ranks: packing, and waiting for what is on its way
+  history,   // the last four: `settle`, in the stages of the paper, where kernels run unfused
   noise_sampling,
   noisy_gradient,
   noise_update,
@@ -29,11 +30,11 @@ enum class Stage {
 };
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(Stage::count)> kStageNames =
-    {"data",           "forward",     "backward",
-     "backward_again", "norms",       "weight_gradients",
-     "dedup",          "settle",      "gradient_update",
-     "dense_update",   "history",     "noise_sampling",
-     "noisy_gradient", "noise_update"};
+    {"data",           "forward",        "backward",
+     "backward_again", "norms",          "weight_gradients",
+     "dedup",          "settle",         "gradient_update",
+     "dense_update",   "exchange",       "history",
+     "noise_sampling", "noisy_gradient", "noise_update"};
 
 // A lap clock: every moment between start() and the last lap belongs to exactly one stage, so the
 // stages add up to the step.

@@ -19,7 +19,7 @@ class Ghost : public GradientMethod {
   explicit Ghost(Pooling pooling) : pooling_(pooling) {}
 
   void compute(Model& model, const Batch& batch, double clip_norm, Gradient& gradient,
-               StageClock& stages) override {
+               StageClock& stages, const TablesReady& ready) override {
     const Tape& tape = model.backward(batch, {});
     stages.lap(Stage::backward);
     constexpr std::size_t kExamples = 32;
@@ -29,8 +29,9 @@ class Ghost : public GradientMethod {
       }
     });
     stages.lap(Stage::norms);
-    sum_dense(tape, model.parameters().size(), gradient.dense);
     refer_to_tables(tape, batch, pooling_, gradient.tables);
+    if (ready) ready(gradient.tables);
+    sum_dense(tape, model.parameters().size(), gradient.dense);
     stages.lap(Stage::weight_gradients);
   }
 

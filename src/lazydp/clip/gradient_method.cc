@@ -29,11 +29,12 @@ class Plain : public GradientMethod {
   explicit Plain(Pooling pooling) : pooling_(pooling) {}
 
   void compute(Model& model, const Batch& batch, double /*clip_norm*/, Gradient& gradient,
-               StageClock& stages) override {
+               StageClock& stages, const TablesReady& ready) override {
     const Tape& tape = model.backward(batch, {});
     stages.lap(Stage::backward);
-    sum_dense(tape, model.parameters().size(), gradient.dense);
     refer_to_tables(tape, batch, pooling_, gradient.tables);
+    if (ready) ready(gradient.tables);
+    sum_dense(tape, model.parameters().size(), gradient.dense);
     stages.lap(Stage::weight_gradients);
   }
 

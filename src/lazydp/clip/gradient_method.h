@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "lazydp/base/stages.h"
@@ -33,6 +35,10 @@ struct Microbatches {
   std::size_t bytes_one_pass = 0;  // that holding those of the whole batch would take
 };
 
+// Hears of the gradients of tables, clipped, before those of dense layers have been added up: they
+// may have a way to go meanwhile.
+using TablesReady = std::function<void(std::span<const TableGradient>)>;
+
 class GradientMethod {
  public:
   virtual ~GradientMethod() = default;
@@ -41,7 +47,7 @@ class GradientMethod {
   // included, is scaled to an L2 norm of at most `clip_norm`; an example whose gradient is not
   // finite is left out, and nothing tells that it was there.
   virtual void compute(Model& model, const Batch& batch, double clip_norm, Gradient& gradient,
-                       StageClock& stages) = 0;
+                       StageClock& stages, const TablesReady& ready = {}) = 0;
 
   virtual Microbatches microbatches() const { return {}; }
 };

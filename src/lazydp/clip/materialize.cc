@@ -55,7 +55,7 @@ class Materialize : public GradientMethod {
   Microbatches microbatches() const override { return microbatches_; }
 
   void compute(Model& model, const Batch& batch, double clip_norm, Gradient& gradient,
-               StageClock& stages) override {
+               StageClock& stages, const TablesReady& ready) override {
     const Tape& tape = model.backward(batch, {});
     stages.lap(Stage::backward);
     const std::size_t parameters = model.parameters().size();
@@ -72,6 +72,7 @@ class Materialize : public GradientMethod {
       stages.lap(Stage::weight_gradients);
     }
     refer_to_tables(tape, batch, pooling_, gradient.tables);
+    if (ready) ready(gradient.tables);
     stages.lap(Stage::weight_gradients);
   }
 

@@ -18,7 +18,7 @@ class Reweight : public GradientMethod {
   explicit Reweight(Pooling pooling) : pooling_(pooling) {}
 
   void compute(Model& model, const Batch& batch, double clip_norm, Gradient& gradient,
-               StageClock& stages) override {
+               StageClock& stages, const TablesReady& ready) override {
     const Tape& tape = model.backward(batch, {});
     stages.lap(Stage::backward);
     factors_.resize(batch.size);
@@ -39,8 +39,9 @@ class Reweight : public GradientMethod {
     stages.lap(Stage::norms);
     const Tape& weighted = model.backward(batch, factors_);
     stages.lap(Stage::backward_again);
-    sum_dense(weighted, model.parameters().size(), gradient.dense);
     refer_to_tables(weighted, batch, pooling_, gradient.tables);
+    if (ready) ready(gradient.tables);
+    sum_dense(weighted, model.parameters().size(), gradient.dense);
     stages.lap(Stage::weight_gradients);
   }
 

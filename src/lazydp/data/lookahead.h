@@ -27,6 +27,8 @@ class BatchQueue {
   // Makes the batch of step t current and, with look-ahead, reads that of step t + 1.
   void advance(Step t);
 
+  bool looks_ahead() const { return look_ahead_ == LookAhead::on; }
+
   // Valid until advance() is called again.
   const Batch& current() const;
   const Batch& next() const;  // only with look-ahead

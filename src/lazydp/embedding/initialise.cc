@@ -32,13 +32,13 @@ void FirstWeights::fill(RowId row, std::span<float> values) const {
 }
 
 void initialise(Table& table, const Seed& seed) {
-  const FirstWeights first(table.id(), table.rows(), seed);
+  const FirstWeights first(table.id(), table.whole_rows(), seed);
   constexpr std::size_t kRows = 4096;
   parallel_blocks(static_cast<std::size_t>(table.rows()), kRows,
                   [&](std::size_t begin, std::size_t end) {
                     for (std::size_t r = begin; r < end; ++r) {
                       const auto row = static_cast<RowId>(r);
-                      first.fill(row, table.row(row));
+                      first.fill(table.first_row() + row, table.row(row));
                     }
                   });
 }

@@ -35,14 +35,14 @@ BagList bag_list(const Table& table, const Bags& bags, Pooling mode, std::size_t
 void pool(const Table& table, const Bags& bags, Pooling mode, MatrixView pooled) {
   constexpr std::size_t kBags = 128;
   parallel_blocks(bags.size(), kBags, [&](std::size_t begin, std::size_t end) {
-    pool(table, bags, mode, begin, end, pooled);
+    pool(table, bags, mode, begin, end, pooled.rows_from(begin, end - begin));
   });
 }
 
 void pool(const Table& table, const Bags& bags, Pooling mode, std::size_t begin, std::size_t end,
           MatrixView pooled) {
-  pool_rows(table.weights(), table.dim(), bag_list(table, bags, mode, begin, end),
-            pooled.row(begin).data(), pooled.stride);
+  pool_rows(table.weights(), table.dim(), bag_list(table, bags, mode, begin, end), pooled.data,
+            pooled.stride);
 }
 
 std::uint64_t add_gradient(Table& table, const TableGradient& gradient, float scale, Share share) {

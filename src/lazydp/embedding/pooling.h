@@ -18,7 +18,8 @@ enum class Pooling { sum, mean };
 // bag gives zeros. `pooled` has one row for each bag.
 void pool(const Table& table, const Bags& bags, Pooling mode, MatrixView pooled);
 
-// The same for the bags [begin, end) alone, on the calling thread.
+// The same for the bags [begin, end) alone, on the calling thread: `pooled` has a row for each of
+// these.
 void pool(const Table& table, const Bags& bags, Pooling mode, std::size_t begin, std::size_t end,
           MatrixView pooled);
 

@@ -10,11 +10,23 @@
 
 namespace lazydp {
 
+// Neighbouring rows.
+struct RowRange {
+  RowId first = 0;
+  RowId count = 0;
+};
+
 // rows x dim floats, owned or somebody else's. Knows nothing of gradients, noise or privacy.
+//
+// It may be a part of a table whose other rows somebody else holds: rows are then numbered from 0
+// here, and row r is row first_row() + r of whole_rows().
 class Table {
  public:
   // Zeros, in huge pages where the system has them.
   Table(TableId id, RowId rows, std::size_t dim);
+
+  // The part `here` of a table that has `whole` rows; it may be empty.
+  Table(TableId id, RowRange here, RowId whole, std::size_t dim);
 
   // The weights stay the caller's and must outlive the table.
   static Table borrow(TableId id, std::span<float> weights, std::size_t dim);
@@ -28,6 +40,8 @@ class Table {
 
   TableId id() const { return id_; }
   RowId rows() const { return rows_; }
+  RowId first_row() const { return part_; }
+  RowId whole_rows() const { return whole_; }
   std::size_t dim() const { return dim_; }
   std::size_t bytes() const { return static_cast<std::size_t>(rows_) * dim_ * sizeof(float); }
 
@@ -45,10 +59,12 @@ class Table {
 
  private:
   Table(TableId id, float* weights, RowId rows, std::size_t dim)
-      : id_(id), rows_(rows), dim_(dim), weights_(weights) {}
+      : id_(id), rows_(rows), whole_(rows), dim_(dim), weights_(weights) {}
 
   TableId id_;
   RowId rows_;
+  RowId part_ = 0;  // where the part here begins
+  RowId whole_;
   std::size_t dim_;
   HugeMemory owned_;
   float* weights_;

@@ -57,6 +57,7 @@ std::span<const MatrixView> Dlrm::pooled(std::size_t batch_size) {
 }
 
 void Dlrm::make_room(std::size_t batch_size) {
+  begun_ = false;
   const std::size_t dim = shape_.dim;
   for (Matrix* m : {&features_, &feature_gradients_}) {
     m->reshape(batch_size, (shape_.tables() + 1) * dim);
@@ -88,13 +89,28 @@ void Dlrm::make_room(std::size_t batch_size) {
   top_.append_to(tape_.layers);
 }
 
-void Dlrm::forward(const Batch& batch) {
+void Dlrm::require_fits(const Batch& batch) const {
   check(batch.size == features_.rows(), "pooled() was called for a batch of this size");
   check(batch.dense.rows() == batch.size && batch.dense.cols() == shape_.dense_features(),
         "dense features fit the model");
   check(batch.labels.size() == batch.size, "one label for each example");
+}
+
+void Dlrm::begin_forward(const Batch& batch) {
+  require_fits(batch);
   parallel_blocks(batch.size, examples_per_block(batch.size),
-                  [&](std::size_t begin, std::size_t end) { forward_block(batch, begin, end); });
+                  [&](std::size_t begin, std::size_t end) { forward_bottom(batch, begin, end); });
+  begun_ = true;
+}
+
+void Dlrm::forward(const Batch& batch) {
+  require_fits(batch);
+  parallel_blocks(batch.size, examples_per_block(batch.size),
+                  [&](std::size_t begin, std::size_t end) {
+                    if (!begun_) forward_bottom(batch, begin, end);
+                    forward_block(batch, begin, end);
+                  });
+  begun_ = false;
 }
 
 const Tape& Dlrm::backward(const Batch& batch, std::span<const float> weight) {
@@ -105,12 +121,15 @@ const Tape& Dlrm::backward(const Batch& batch, std::span<const float> weight) {
   return tape_;
 }
 
-void Dlrm::forward_block(const Batch& batch, std::size_t begin, std::size_t end) {
-  const std::size_t count = end - begin;
+void Dlrm::forward_bottom(const Batch& batch, std::size_t begin, std::size_t end) {
   for (std::size_t i = begin; i < end; ++i) {
     std::ranges::copy(batch.dense.row(i), dense_.row(i).begin());
   }
   bottom_.forward(parameters(), begin, end);
+}
+
+void Dlrm::forward_block(const Batch& batch, std::size_t begin, std::size_t end) {
+  const std::size_t count = end - begin;
   interact(features_.view().rows_from(begin, count), shape_.dim,
            interactions_.view().rows_from(begin, count));
   top_.forward(parameters(), begin, end);

@@ -36,6 +36,7 @@ class Dlrm final : public Model {
   std::vector<NamedTensor> layout() const override;
   std::span<float> parameters() override { return parameters_.row(0); }
   std::span<const MatrixView> pooled(std::size_t batch_size) override;
+  void begin_forward(const Batch& batch) override;
   void forward(const Batch& batch) override;
   std::span<const float> logits() const override { return {logits_.data(), logits_.rows()}; }
   std::span<const float> losses() const override { return losses_; }
@@ -46,6 +47,8 @@ class Dlrm final : public Model {
 
  private:
   void make_room(std::size_t batch_size);
+  void require_fits(const Batch& batch) const;
+  void forward_bottom(const Batch& batch, std::size_t begin, std::size_t end);
   void forward_block(const Batch& batch, std::size_t begin, std::size_t end);
   void backward_block(std::span<const float> weight, std::size_t begin, std::size_t end);
   void erase(std::size_t example);
@@ -58,6 +61,7 @@ class Dlrm final : public Model {
   Matrix features_;      // batch x (tables + 1) dim: bottom output, then pooled vectors
   Matrix interactions_;  // batch x interaction width: the top MLP's input
   Matrix logits_;        // batch x 1
+  bool begun_ = false;   // the bottom MLP has done this batch
   std::vector<float> losses_;
   std::vector<float> loss_gradients_;  // d loss / d logit before weights
   Matrix feature_gradients_;

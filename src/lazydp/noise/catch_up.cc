@@ -83,13 +83,14 @@ void add_draw(Table& table, const NoiseSource& noise, const Draw& draw) {
     const auto shrink = static_cast<float>(owed.shrink);
     const std::span<float> values = table.row(draw.rows[i].id);
     if (owed.variance > 0.0) {
-      rows[count++] = {values.data(), static_cast<std::uint64_t>(draw.rows[i].id), shrink,
+      rows[count++] = {values.data(),
+                       static_cast<std::uint64_t>(table.first_row() + draw.rows[i].id), shrink,
                        static_cast<float>(std::sqrt(owed.variance))};
     } else if (owed.shrink != 1.0) {
       scale(shrink, values);
     }
   }
-  noise.table(table.id(), table.rows(), table.dim(), draw.draws, draw.step)
+  noise.table(table.id(), table.whole_rows(), table.dim(), draw.draws, draw.step)
       .add(std::span(rows).first(count), table.dim());
 }
 

@@ -117,10 +117,10 @@ class Split : public NoiseWriter {
       book(0);  // pricing: the debts came from histories
       std::array<NoisyRow, CatchUp::kRowsAtATime> rows;
       for (std::size_t i = 0; i < draw.rows.size(); ++i) {
-        rows[i] = {normals_.data() + i * dim_, static_cast<std::uint64_t>(draw.rows[i].id), 0.0f,
-                   1.0f};
+        rows[i] = {normals_.data() + i * dim_,
+                   static_cast<std::uint64_t>(table_.first_row() + draw.rows[i].id), 0.0f, 1.0f};
       }
-      noise.table(table_.id(), table_.rows(), dim_, draw.draws, draw.step)
+      noise.table(table_.id(), table_.whole_rows(), dim_, draw.draws, draw.step)
           .add(std::span(rows).first(draw.rows.size()), dim_);
       book(1);
     }

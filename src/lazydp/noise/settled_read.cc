@@ -37,7 +37,7 @@ void TableReading::settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writ
     writer.settle(table, due, debts, late_);
     settled_ += late_.size();
     lap(seconds_[1]);
-    pool(table, bags, mode, begin, end, pooled);
+    pool(table, bags, mode, begin, end, pooled.rows_from(begin, end - begin));
     lap(seconds_[2]);
   }
 }

@@ -10,6 +10,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <set>
 #include <string_view>
 #include <utility>
 
@@ -28,6 +29,18 @@ constexpr std::string_view kPrefix = "step-";
 constexpr std::string_view kUnsettled = ".unsettled";
 constexpr std::string_view kSettled = ".settled";
 constexpr std::string_view kRowsEnding = "-rows";
+constexpr std::string_view kPart = "-part-";
+
+bool first_rank(Trainer& trainer) {
+  return trainer.courier() == nullptr || trainer.courier()->rank() == 0;
+}
+
+// All ranks have come here.
+void meet(Trainer& trainer) {
+  if (trainer.courier() != nullptr) {
+    trainer.courier()->run([](Communicator& ranks) { ranks.barrier(); });
+  }
+}
 
 }  // namespace
 
@@ -39,6 +52,7 @@ CheckpointFolder::CheckpointFolder(std::string path, Json settings, std::optiona
   }
   remove_overtaken();  // a crash may have come between the settled state and the removal
   remove_unfinished();
+  remove_lost_parts();
 }
 
 // A file that is whole gets its name by way of another, which a crash may leave.
@@ -115,6 +129,28 @@ void CheckpointFolder::remove_overtaken() const {
   }
 }
 
+// Parts of a checkpoint that never came to stand, or that is gone.
+void CheckpointFolder::remove_lost_parts() const {
+  std::vector<std::string> parts;
+  std::error_code error;
+  for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
+    const std::string name = i->path().filename().string();
+    if (name.starts_with(kPrefix) && name.find(kPart) != std::string::npos) {
+      parts.push_back(i->path().string());
+    }
+  }
+  if (error) throw IoError("cannot read " + path_ + ": " + error.message());
+  if (parts.empty()) return;
+  std::set<std::string> kept;
+  for (const File& file : files()) {
+    const CheckpointReader checkpoint(file.path, lock());
+    kept.insert(part_path(file.path, checkpoint.head().save, 0));
+  }
+  for (const std::string& part : parts) {
+    if (!kept.contains(part.substr(0, part.rfind('-')) + "-0")) remove(part);
+  }
+}
+
 std::unique_ptr<CheckpointReader> CheckpointFolder::open(std::size_t back) const {
   const std::vector<File> found = files();
   if (found.size() <= back) {
@@ -156,8 +192,12 @@ void CheckpointFolder::save(Trainer& trainer) {
       tables != nullptr ? std::optional(StoredTables{tables->keep(), settled_}) : std::nullopt;
   write_checkpoint(path_of(trainer.now(), false), trainer, settings_, lock(), false, trainer.seed(),
                    stored);
-  const std::vector<File> found = files();
-  for (std::size_t i = kKept; i < found.size(); ++i) remove(found[i]);
+  if (first_rank(trainer)) {
+    const std::vector<File> found = files();
+    for (std::size_t i = kKept; i < found.size(); ++i) remove(found[i]);
+    if (trainer.courier() != nullptr) remove_lost_parts();
+  }
+  meet(trainer);
   if (tables == nullptr) return;
   remove_other_rows();  // of a release that a crash cut short
   tables->end_epoch();
@@ -166,7 +206,9 @@ void CheckpointFolder::save(Trainer& trainer) {
 void CheckpointFolder::replace_by_settled(Trainer& trainer, const Metadata& metadata,
                                           const Progress& progress) {
   adopt(trainer);
-  remove_newer_than(trainer.now());
+  meet(trainer);
+  if (first_rank(trainer)) remove_newer_than(trainer.now());
+  meet(trainer);
   const std::vector<File> found = files();
   const bool there = !found.empty() && found[0].settled && found[0].step == trainer.now();
   if (there && open()->head().settings == settings_) return;
@@ -175,7 +217,11 @@ void CheckpointFolder::replace_by_settled(Trainer& trainer, const Metadata& meta
   write_checkpoint(path_of(trainer.now(), true), trainer, settings_, lock(), true,
                    trainer.seed().successor(),
                    in_files ? std::optional(StoredTables{{}, settled_}) : std::nullopt);
-  remove_overtaken();
+  if (first_rank(trainer)) {
+    remove_overtaken();
+    remove_lost_parts();
+  }
+  meet(trainer);
   if (!in_files) return;
   remove_other_rows();
   trainer.files()->discard();  // the rows as they were before: of no checkpoint any more

@@ -23,8 +23,8 @@ namespace lazydp {
 // leaves the settled state there.
 class CheckpointFolder {
  public:
-  // Makes the folder, for its owner only, if there is none. One process at a time: the caller holds
-  // a lock.
+  // Makes the folder, for its owner only, if there is none. One process at a time, or the ranks of
+  // one run, the first of which comes first: the caller holds a lock.
   CheckpointFolder(std::string path, Json settings, std::optional<Lock> lock);
 
   bool empty() const { return files().empty(); }
@@ -73,6 +73,7 @@ class CheckpointFolder {
   void write_settled_rows(Trainer& trainer, const Metadata& metadata, const Progress& progress);
   const Lock* lock() const { return lock_ ? &*lock_ : nullptr; }
   void remove_overtaken() const;
+  void remove_lost_parts() const;
   void remove_unfinished() const;
 
   std::string path_;

@@ -81,18 +81,26 @@ void wipe(std::string& text) {
   explicit_bzero(text.data(), text.size());
 }
 
+}  // namespace
+
+void write_json(SealedWriter& file, const Json& json) {
+  std::string text = json.dump();
+  const std::uint64_t size = text.size();
+  file.write(std::as_bytes(std::span(&size, 1)));
+  file.write(std::as_bytes(std::span(text)));
+  wipe(text);  // the key may be in it
+}
+
 Json read_json(SealedReader& file) {
   std::uint64_t size = 0;
   file.read(std::as_writable_bytes(std::span(&size, 1)));
   std::string text;
   read_some(file, size, text);
   Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  wipe(text);  // the key is in it
+  wipe(text);  // the key may be in it
   if (json.is_discarded()) throw IoError(file.path() + " is damaged: its head is no JSON");
   return json;
 }
-
-}  // namespace
 
 void write_head(SealedWriter& file, const CheckpointHead& head) {
   Json json = {{"step", head.step},
@@ -109,12 +117,12 @@ void write_head(SealedWriter& file, const CheckpointHead& head) {
                  {"steps", head.optimizer.steps},
                  {"bytes", head.optimizer.bytes}}}};
   if (head.tables) json["tables"] = json_of(*head.tables);
-  std::string text = json.dump();
-  const std::uint64_t size = text.size();
-  file.write(std::as_bytes(std::span(&size, 1)));
-  file.write(std::as_bytes(std::span(text)));
+  if (head.parts > 0) {
+    json["save"] = head.save;
+    json["parts"] = head.parts;
+  }
+  write_json(file, json);
   file.write(std::as_bytes(std::span(head.clock)));
-  wipe(text);
   wipe(json["key"].get_ref<std::string&>());
 }
 
@@ -136,6 +144,8 @@ CheckpointHead read_head(SealedReader& file) {
     head.optimizer = {.rule = optimizer.at("rule").get<std::string>(),
                       .steps = optimizer.at("steps").get<Step>(),
                       .bytes = optimizer.at("bytes").get<std::uint64_t>()};
+    head.save = json.value("save", "");
+    head.parts = json.value("parts", 0);
     if (json.contains("tables")) head.tables = stored_tables_from(json.at("tables"));
   } catch (const Json::exception& error) {
     throw IoError(file.path() + " is damaged: " + error.what());

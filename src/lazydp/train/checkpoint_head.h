@@ -41,9 +41,15 @@ struct CheckpointHead {
   std::string unit = {};      // what they protect, in words
   Json sections = {};         // what follows: names and sizes
   OptimizerHead optimizer = {};             // of dense weights; what it remembers comes last
+  std::string save = {};                    // tells one writing from another, where there are parts
+  int parts = 0;                            // files beside this one, of ranks that wrote it
   std::optional<StoredTables> tables = {};  // none: they are among the sections
   std::vector<Owed> clock = {};  // of steps 1 … step; empty where a settled state owes nothing
 };
+
+// Any JSON in a sealed file, its length first.
+void write_json(SealedWriter& file, const Json& json);
+Json read_json(SealedReader& file);
 
 void write_head(SealedWriter& file, const CheckpointHead& head);
 

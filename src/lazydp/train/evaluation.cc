@@ -1,15 +1,26 @@
 #include "lazydp/train/evaluation.h"
 
 #include <algorithm>
+#include <cstring>
+#include <string>
 #include <vector>
+
+#include "lazydp/shard/part_of_sample.h"
 
 namespace lazydp {
 namespace {
 
 using Heard = std::function<void(const Batch&, std::span<const float>)>;
 
-// `count` examples, the i-th of them number i x size / count.
-void score_some(const Dataset& dataset, std::uint64_t count, const Scorer& scorer,
+// Which of how many equal parts of each batch.
+struct Part {
+  int number = 0;
+  int parts = 1;
+};
+constexpr Part kEveryExample = {};
+
+// `count` examples, the i-th of them number i x size / count; of those the part.
+void score_some(const Dataset& dataset, std::uint64_t count, Part part, const Scorer& scorer,
                 const Heard& hear) {
   constexpr std::uint64_t kBatch = 4096;
   const std::uint64_t size = dataset.size();
@@ -20,6 +31,7 @@ void score_some(const Dataset& dataset, std::uint64_t count, const Scorer& score
     for (std::uint64_t i = first; i < std::min(first + kBatch, count); ++i) {
       examples.push_back(i * (size / count) + i * (size % count) / count);
     }
+    keep_part(examples, part.number, part.parts);
     dataset.read(examples, batch);
     hear(batch, scorer(batch));
   }
@@ -28,23 +40,56 @@ void score_some(const Dataset& dataset, std::uint64_t count, const Scorer& score
 }  // namespace
 
 void score(const Dataset& dataset, const Scorer& scorer, const Heard& hear) {
-  score_some(dataset, dataset.size(), scorer, hear);
+  score_some(dataset, dataset.size(), kEveryExample, scorer, hear);
 }
 
-Metrics evaluate(const Scorer& scorer, const Dataset& dataset, std::uint64_t at_most) {
+namespace {
+
+struct Scored {
   std::vector<float> logits;
   std::vector<float> labels;
-  score_some(dataset, std::min(at_most, dataset.size()), scorer,
-             [&](const Batch& batch, std::span<const float> some) {
-               logits.insert(logits.end(), some.begin(), some.end());
-               labels.insert(labels.end(), batch.labels.begin(), batch.labels.end());
-             });
-  return metrics_of(logits, labels);
+
+  void add(const Batch& batch, std::span<const float> some) {
+    logits.insert(logits.end(), some.begin(), some.end());
+    labels.insert(labels.end(), batch.labels.begin(), batch.labels.end());
+  }
+};
+
+// Every rank's numbers, one after the other, on the first.
+std::vector<float> join(Communicator& ranks, const std::vector<float>& mine) {
+  std::vector<float> all;
+  const auto* bytes = reinterpret_cast<const char*>(mine.data());
+  for (const std::string& part : ranks.gather({bytes, mine.size() * sizeof(float)})) {
+    const std::size_t before = all.size();
+    all.resize(before + part.size() / sizeof(float));
+    if (!part.empty()) std::memcpy(all.data() + before, part.data(), part.size());
+  }
+  return all;
+}
+
+}  // namespace
+
+Metrics evaluate(const Scorer& scorer, const Dataset& dataset, std::uint64_t at_most) {
+  Scored all;
+  score_some(dataset, std::min(at_most, dataset.size()), kEveryExample, scorer,
+             [&all](const Batch& batch, std::span<const float> some) { all.add(batch, some); });
+  return metrics_of(all.logits, all.labels);
 }
 
 Metrics evaluate(Trainer& trainer, const Dataset& dataset, std::uint64_t at_most) {
-  return evaluate([&trainer](const Batch& batch) { return trainer.predict(batch); }, dataset,
-                  at_most);
+  const Scorer scorer = [&trainer](const Batch& batch) { return trainer.predict(batch); };
+  Courier* const ranks = trainer.courier();
+  if (ranks == nullptr) return evaluate(scorer, dataset, at_most);
+  Scored here;
+  score_some(dataset, std::min(at_most, dataset.size()), {ranks->rank(), ranks->size()}, scorer,
+             [&here](const Batch& batch, std::span<const float> some) { here.add(batch, some); });
+  Metrics metrics;
+  ranks->run([&](Communicator& all) {
+    const Scored together = {join(all, here.logits), join(all, here.labels)};
+    if (all.rank() == 0) metrics = metrics_of(together.logits, together.labels);
+    all.broadcast(std::as_writable_bytes(std::span(&metrics, 1)), 0);
+  });
+  return metrics;
 }
 
 }  // namespace lazydp

@@ -25,7 +25,8 @@ void score(const Dataset& dataset, const Scorer& scorer,
 Metrics evaluate(const Scorer& scorer, const Dataset& dataset,
                  std::uint64_t at_most = kAllExamples);
 
-// Settles the rows it reads, so what it sees is what would be released.
+// Settles the rows it reads, so what it sees is what would be released. The ranks of the run share
+// the examples, and all have the metrics.
 Metrics evaluate(Trainer& trainer, const Dataset& dataset, std::uint64_t at_most = kAllExamples);
 
 }  // namespace lazydp

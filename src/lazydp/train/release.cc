@@ -116,6 +116,16 @@ bool ReleasedModel::take_settled_rows(const std::string& path, const Metadata& m
 }
 
 void ReleasedModel::write(const std::string& folder) const {
+  Courier* const ranks = trainer_.courier();
+  if (ranks == nullptr || ranks->rank() == 0) {
+    write_here(folder);
+  } else {
+    send_rows_to_first_rank(trainer_);
+  }
+  if (ranks != nullptr) ranks->run([](Communicator& all) { all.barrier(); });
+}
+
+void ReleasedModel::write_here(const std::string& folder) const {
   if (mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
     throw IoError("cannot make " + folder + ": " + std::strerror(errno));
   }

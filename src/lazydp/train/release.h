@@ -32,7 +32,8 @@ class ReleasedModel {
   const Json& card() const { return card_; }
 
   // Writes model.safetensors and card.json. The same released state gives the same bytes. Throws
-  // PrivacyError if there are files that say something else, IoError if writing fails.
+  // PrivacyError if there are files that say something else, IoError if writing fails. Of several
+  // ranks all call, and the first writes what the others send it, a few rows at a time.
   void write(const std::string& folder) const;
 
  private:
@@ -41,6 +42,7 @@ class ReleasedModel {
   ReleasedModel(Trainer& trainer, const ReleaseNotes& notes);
 
   void stop_training() const;
+  void write_here(const std::string& folder) const;
   bool take_settled_rows(const std::string& path, const Metadata& metadata) const;
 
   Claim claim_;

@@ -9,10 +9,6 @@ namespace {
 
 constexpr std::size_t kSteps = std::size_t{1} << 18;  // at a time
 
-std::span<float> weights_of(Table& table) {
-  return {table.weights(), static_cast<std::size_t>(table.rows()) * table.dim()};
-}
-
 // Calls visit(rows) on those rows of a table that were ever needed, in order, some at a time.
 template <class Visit>
 void for_rows_held(const RowFile& file, RowId rows, Visit&& visit) {
@@ -47,15 +43,13 @@ void read_history(SealedReader& in, const RowFile& file, Step first, History& hi
                 });
 }
 
-// Calls one of three visitors for every section, in the order of the file.
-template <class Dense, class Weights, class Steps>
-void for_each_section(Trainer& trainer, bool settled, Dense&& dense, Weights&& weights,
-                      Steps&& steps) {
+// Calls one of two visitors for every section, in the order of the file.
+template <class Dense, class Steps>
+void for_each_section(Trainer& trainer, bool settled, Dense&& dense, Steps&& steps) {
   dense(trainer.model().parameters());
   for (std::size_t k = 0; k < trainer.tables().size(); ++k) {
-    if (trainer.files() == nullptr) weights(k, weights_of(trainer.tables()[k]));
     History* history = settled ? nullptr : trainer.updates().history(k);
-    if (history != nullptr) steps(k, *history);
+    if (history != nullptr) steps(trainer.files()->file(k), k, *history);
   }
 }
 
@@ -68,14 +62,8 @@ Json sections_of(Trainer& trainer, bool settled) {
   };
   for_each_section(
       trainer, settled, [&](std::span<float> dense) { add("dense", dense.size_bytes()); },
-      [&](std::size_t k, std::span<float> weights) {
-        add("table." + std::to_string(k), weights.size_bytes());
-      },
-      [&](std::size_t k, const History& history) {
-        const std::size_t rows = trainer.files() == nullptr
-                                     ? history.steps().size()
-                                     : static_cast<std::size_t>(trainer.files()->file(k).held());
-        add("history." + std::to_string(k), rows * sizeof(Step));
+      [&](const RowFile& rows, std::size_t k, const History&) {
+        add("history." + std::to_string(k), static_cast<std::size_t>(rows.held()) * sizeof(Step));
       });
   return sections;
 }
@@ -83,26 +71,16 @@ Json sections_of(Trainer& trainer, bool settled) {
 void write_sections(SealedWriter& file, Trainer& trainer, bool settled) {
   for_each_section(
       trainer, settled, [&](std::span<float> dense) { file.write(std::as_bytes(dense)); },
-      [&](std::size_t, std::span<float> weights) { file.write(std::as_bytes(weights)); },
-      [&](std::size_t k, const History& history) {
-        if (trainer.files() != nullptr) {
-          write_history(file, trainer.files()->file(k), history);
-        } else {
-          file.write(std::as_bytes(history.steps()));
-        }
+      [&](const RowFile& rows, std::size_t, const History& history) {
+        write_history(file, rows, history);
       });
 }
 
 void read_sections(SealedReader& file, Trainer& trainer, bool settled, Step first) {
   for_each_section(
       trainer, settled, [&](std::span<float> dense) { file.read(std::as_writable_bytes(dense)); },
-      [&](std::size_t, std::span<float> weights) { file.read(std::as_writable_bytes(weights)); },
-      [&](std::size_t k, History& history) {
-        if (trainer.files() != nullptr) {
-          read_history(file, trainer.files()->file(k), first, history);
-        } else {
-          file.read(std::as_writable_bytes(history.steps()));
-        }
+      [&](const RowFile& rows, std::size_t, History& history) {
+        read_history(file, rows, first, history);
       });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The large parts of a checkpoint: dense weights, tables that are in memory, histories.
+// The large parts of a checkpoint of tables that are in files: dense weights and histories.
 
 #include "lazydp/train/json.h"
 #include "lazydp/train/sealed_file.h"
@@ -7,14 +7,13 @@
 
 namespace lazydp {
 
-// What there is and how large, in the order of the file. A settled state has no history. Of tables
-// in files neither rows are in a checkpoint nor histories of rows that were never needed.
+// What there is and how large, in the order of the file. A settled state has no history; rows are
+// not in a checkpoint, nor are histories of rows that were never needed.
 Json sections_of(Trainer& trainer, bool settled);
 
 void write_sections(SealedWriter& file, Trainer& trainer, bool settled);
 
-// The trainer's tables are in place if they are in files; rows that were never needed are settled
-// through `first`.
+// The trainer's tables are in place; rows that were never needed are settled through `first`.
 void read_sections(SealedReader& file, Trainer& trainer, bool settled, Step first);
 
 }  // namespace lazydp

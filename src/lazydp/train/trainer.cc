@@ -13,7 +13,7 @@ namespace lazydp {
 
 Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& seed, Model& model,
                  Pooling pooling, std::span<Table> tables, const Dataset& dataset,
-                 const Sampler& sampler, TableFiles* files)
+                 const Sampler& sampler, TableFiles* files, Exchange* exchange)
     : plan_(plan),
       performance_(performance),
       seed_(seed),
@@ -22,9 +22,11 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
       tables_(tables),
       files_(files),
       sampler_(sampler),
+      local_(pooling, files),
+      exchange_(exchange != nullptr ? *exchange : local_),
       noise_(seed, plan.noise_draws),
       queue_(dataset, sampler,
-             performance.settle_ahead || files != nullptr ? LookAhead::on : LookAhead::off,
+             performance.settle_ahead || exchange_.asks_ahead() ? LookAhead::on : LookAhead::off,
              performance.read_ahead ? Reading::ahead : Reading::on_the_spot),
       method_(make_gradient_method(plan.recipe.clip, pooling, performance.materialize_bytes)),
       dense_(plan.dense_rule, model.parameters().size()),
@@ -45,26 +47,30 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
   last_step_ = last_affordable_step(plan_, 0, ledger_);
 }
 
-const StepReport& Trainer::step() {
+const StepReport& Trainer::step(bool stop) {
   stages_.start();
   require_may_step();
   const Step t = open_step();
   queue_.advance(t);
   const Batch& batch = queue_.current();
-  if (files_ != nullptr) files_->will_need(ids_of(queue_.next()));
   stages_.lap(Stage::data);
 
-  read(t - 1, batch);
+  read(t, t - 1, batch);
+  if (queue_.looks_ahead()) exchange_.ask(t + 1, queue_.next(), stages_);
   model_.forward(batch);
   stages_.lap(Stage::forward);
-  method_->compute(model_, batch, clip_norm_, gradient_, stages_);
+  method_->compute(model_, batch, clip_norm_, gradient_, stages_, [this](auto tables) {
+    exchange_.send(now(), queue_.current(), tables, stages_);
+  });
+  exchange_.begin_sum(gradient_.dense, tallies(batch, stop));
 
+  updates_.apply(t, exchange_.received(t, stages_), stages_);
+  if (performance_.settle_ahead) updates_.settle(t, exchange_.asked(t + 1, stages_), stages_);
+  const Tallies sums = exchange_.end_sum(stages_);
   dense_.update(model_.parameters(), gradient_.dense, t, dense_step_, noise_);
   stages_.lap(Stage::dense_update);
-  updates_.apply(t, gradient_.tables, stages_);
-  if (performance_.settle_ahead) updates_.settle(t, ready_ids_of(queue_.next()), stages_);
 
-  report(t, batch);
+  report(t, batch, sums);
   return report_;
 }
 
@@ -116,13 +122,15 @@ void Trainer::let_pass(Step steps) {
 }
 
 // No one reads a row that is behind.
-void Trainer::read(Step settled_through, const Batch& batch) {
-  if (files_ != nullptr) files_->prepare(ids_of(batch));
-  updates_.read(settled_through, batch.bags, pooling_, model_.pooled(batch.size), stages_);
+void Trainer::read(Step t, Step settled_through, const Batch& batch) {
+  exchange_.ask(t, batch, stages_);
+  exchange_.read(t, settled_through, batch, updates_, model_.pooled(batch.size), stages_,
+                 [&] { model_.begin_forward(batch); });
 }
 
 std::span<const float> Trainer::predict(const Batch& batch) {
-  read(now(), batch);
+  constexpr Step kNoStep = 0;
+  read(kNoStep, now(), batch);
   model_.forward(batch);
   return model_.logits();
 }
@@ -131,19 +139,6 @@ void Trainer::settle_all(const std::function<void(std::uint64_t)>& progress) {
   check(files_ == nullptr, "tables in files are settled on their way out");
   updates_.settle_all(now(), progress);
   check(updates_.all_settled(now()), "no row is behind after settle_all");
-}
-
-std::span<const Ids> Trainer::ids_of(const Batch& batch) {
-  ids_.clear();
-  for (const Bags& bags : batch.bags) ids_.emplace_back(bags.ids);
-  return ids_;
-}
-
-// Rows in files are put where they can be read and written before anybody does.
-std::span<const Ids> Trainer::ready_ids_of(const Batch& batch) {
-  const std::span<const Ids> ids = ids_of(batch);
-  if (files_ != nullptr) files_->prepare(ids);
-  return ids;
 }
 
 void Trainer::settled_rows(std::size_t table, RowId first, std::span<float> values) {
@@ -158,24 +153,31 @@ void Trainer::settled_rows(std::size_t table, RowId first, std::span<float> valu
   updates_.settle_copy(now(), table, first, first + count, window);
 }
 
-void Trainer::report(Step t, const Batch& batch) {
+// The sum of finite losses, how many they are, examples, and votes to stop.
+Tallies Trainer::tallies(const Batch& batch, bool stop) const {
   double sum = 0.0;
-  std::size_t finite = 0;
+  float finite = 0.0f;
   for (const float loss : model_.losses()) {
     if (!std::isfinite(loss)) continue;
     sum += loss;
     ++finite;
   }
+  return {static_cast<float>(sum), finite, static_cast<float>(batch.size), stop ? 1.0f : 0.0f};
+}
+
+void Trainer::report(Step t, const Batch& batch, const Tallies& sums) {
+  const auto [loss, finite, examples, stops] = sums;
   const RowTraffic& now = updates_.traffic();
   std::uint64_t gathered = 0;
   for (const Bags& bags : batch.bags) gathered += bags.ids.size();
   report_ = {.step = t,
-             .examples = batch.size,
-             .mean_loss = finite > 0 ? sum / static_cast<double>(finite)
-                                     : std::numeric_limits<double>::quiet_NaN(),
+             .examples = static_cast<std::size_t>(examples),
+             .mean_loss = finite > 0.0f ? static_cast<double>(loss) / static_cast<double>(finite)
+                                        : std::numeric_limits<double>::quiet_NaN(),
              .seconds = stages_.seconds(),
              .rows = {.read = now.read - traffic_before_.read + gathered,
-                      .written = now.written - traffic_before_.written}};
+                      .written = now.written - traffic_before_.written},
+             .stop = stops > 0.0f};
   traffic_before_ = now;
 }
 

@@ -22,6 +22,7 @@
 #include "lazydp/noise/table_updates.h"
 #include "lazydp/privacy/ledger.h"
 #include "lazydp/random/noise_source.h"
+#include "lazydp/shard/exchange.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp {
@@ -30,10 +31,11 @@ namespace lazydp {
 // the data, and no part of the released model.
 struct StepReport {
   Step step = 0;
-  std::size_t examples = 0;
-  double mean_loss = 0.0;  // over examples whose loss is finite; NaN for an empty batch
+  std::size_t examples = 0;  // of all ranks
+  double mean_loss = 0.0;    // over examples whose loss is finite; NaN for an empty batch
   StageClock::Seconds seconds{};
   RowTraffic rows;
+  bool stop = false;  // some rank was asked to
 };
 
 class CheckpointFolder;
@@ -43,15 +45,19 @@ class Trainer {
  public:
   // `files`: where the tables are, if they are not in memory. Throws UserError for an algorithm
   // that touches every row at every step: it needs them there.
+  //
+  // With an exchange, `tables` and `sampler` are this rank's part of a run that several take
+  // together, and every rank calls the same in the same order; without, all is here.
   Trainer(const Plan& plan, const Performance& performance, const Seed& seed, Model& model,
           Pooling pooling, std::span<Table> tables, const Dataset& dataset, const Sampler& sampler,
-          TableFiles* files = nullptr);
+          TableFiles* files = nullptr, Exchange* exchange = nullptr);
 
   Trainer(const Trainer&) = delete;  // its parts refer to each other
   Trainer& operator=(const Trainer&) = delete;
 
-  // Takes the next step. Throws PrivacyError once last_step() has been taken, or after release().
-  const StepReport& step();
+  // Takes the next step. Whoever sees a reason to stop says so: all ranks hear of it in the same
+  // report. Throws PrivacyError once last_step() has been taken, or after release().
+  const StepReport& step(bool stop = false);
 
   // Logits for a batch that is not trained on. Settles the rows it reads.
   std::span<const float> predict(const Batch& batch);
@@ -91,6 +97,7 @@ class Trainer {
   const Seed& seed() const { return seed_; }
   bool released() const { return released_; }
   CheckpointFolder* folder() const { return folder_; }  // null: its state was never kept
+  Courier* courier() { return exchange_.courier(); }    // null: there are no other ranks
   bool samples_by_poisson() const { return sampler_.poisson(); }
   bool protects_examples() const { return sampler_.unit() == kExampleUnit; }
   std::string protected_unit() const { return sampler_.unit(); }
@@ -107,10 +114,9 @@ class Trainer {
   friend class ReleasedModel;
   void require_may_step() const;
   Step open_step();
-  void read(Step settled_through, const Batch& batch);
-  std::span<const Ids> ids_of(const Batch& batch);
-  std::span<const Ids> ready_ids_of(const Batch& batch);
-  void report(Step t, const Batch& batch);
+  void read(Step t, Step settled_through, const Batch& batch);
+  Tallies tallies(const Batch& batch, bool stop) const;
+  void report(Step t, const Batch& batch, const Tallies& sums);
 
   Plan plan_;
   Performance performance_;
@@ -120,6 +126,9 @@ class Trainer {
   std::span<Table> tables_;
   TableFiles* files_;
   const Sampler& sampler_;
+
+  LocalExchange local_;
+  Exchange& exchange_;
 
   NoiseSource noise_;
   VarianceClock table_clock_;
@@ -137,7 +146,6 @@ class Trainer {
   DenseStep dense_step_;
   StageClock stages_;
   Gradient gradient_;
-  std::vector<Ids> ids_;
   StepReport report_;
   RowTraffic traffic_before_;
 };

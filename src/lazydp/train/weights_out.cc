@@ -31,7 +31,53 @@ void stream_table(Trainer& trainer, std::size_t table, const TensorOut::Pass& pa
   }
 }
 
+bool cut(const Table& table) {
+  return table.rows() != table.whole_rows();
+}
+
+// Calls some(first, count) on few rows of a table at a time.
+template <class Some>
+void in_chunks(RowId rows, std::size_t dim, Some&& some) {
+  const auto most = static_cast<RowId>(std::max<std::size_t>(1, kFloats / dim));
+  for (RowId first = 0; first < rows; first += most) some(first, std::min(most, rows - first));
+}
+
+std::span<const float> rows_of(const Table& table, RowId first, RowId count) {
+  return {table.weights() + static_cast<std::size_t>(first) * table.dim(),
+          static_cast<std::size_t>(count) * table.dim()};
+}
+
+// The rows of a table that is cut, those of other ranks as they send them.
+void stream_ranks(const Table& table, Courier& ranks, const TensorOut::Pass& pass) {
+  pass(rows_of(table, 0, table.rows()));
+  std::vector<float> chunk;
+  for (int from = 1; from < ranks.size(); ++from) {
+    RowId rows = 0;
+    ranks.run(
+        [&](Communicator& all) { all.receive(std::as_writable_bytes(std::span(&rows, 1)), from); });
+    in_chunks(rows, table.dim(), [&](RowId, RowId count) {
+      chunk.resize(static_cast<std::size_t>(count) * table.dim());
+      ranks.run(
+          [&](Communicator& all) { all.receive(std::as_writable_bytes(std::span(chunk)), from); });
+      pass(chunk);
+    });
+  }
+}
+
 }  // namespace
+
+void send_rows_to_first_rank(Trainer& trainer) {
+  Courier& ranks = *trainer.courier();
+  for (const Table& table : trainer.tables()) {
+    if (!cut(table)) continue;
+    const RowId rows = table.rows();
+    ranks.run([&](Communicator& all) { all.send(std::as_bytes(std::span(&rows, 1)), 0); });
+    in_chunks(rows, table.dim(), [&](RowId first, RowId count) {
+      ranks.run(
+          [&](Communicator& all) { all.send(std::as_bytes(rows_of(table, first, count)), 0); });
+    });
+  }
+}
 
 std::vector<TensorOut> weights_out(Trainer& trainer,
                                    const std::function<void(std::uint64_t)>& progress) {
@@ -44,11 +90,15 @@ std::vector<TensorOut> weights_out(Trainer& trainer,
   }
   for (std::size_t k = 0; k < trainer.tables().size(); ++k) {
     const Table& table = trainer.tables()[k];
-    const auto rows = static_cast<std::size_t>(table.rows());
+    const auto rows = static_cast<std::size_t>(table.whole_rows());
     TensorOut tensor{table_name(k), {rows, table.dim()}};
     if (trainer.files() != nullptr) {
       tensor.stream = [&trainer, k, progress](const TensorOut::Pass& pass) {
         stream_table(trainer, k, pass, progress);
+      };
+    } else if (cut(table)) {
+      tensor.stream = [&table, ranks = trainer.courier()](const TensorOut::Pass& pass) {
+        stream_ranks(table, *ranks, pass);
       };
     } else {
       tensor.values = {table.weights(), rows * table.dim()};

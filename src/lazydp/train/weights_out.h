@@ -17,6 +17,9 @@ namespace lazydp {
 std::vector<TensorOut> weights_out(Trainer& trainer,
                                    const std::function<void(std::uint64_t rows)>& progress = {});
 
+// Rows that other ranks hold come as these send them: they call this while the first one writes.
+void send_rows_to_first_rank(Trainer& trainer);
+
 // What a table is called among them.
 std::string table_name(std::size_t table);
 

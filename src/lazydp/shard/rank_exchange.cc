@@ -1,0 +1,226 @@
+#include "lazydp/shard/rank_exchange.h"
+
+#include <algorithm>
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/parallel.h"
+#include "lazydp/kernels/vector.h"
+
+namespace lazydp {
+
+RankExchange::RankExchange(Courier& courier, const Layout& layout, std::span<Table> tables,
+                           Pooling pooling)
+    : courier_(courier),
+      layout_(layout),
+      tables_(tables),
+      pooling_(pooling),
+      asked_{{{.request = Request(layout, courier.rank())},
+              {.request = Request(layout, courier.rank())},
+              {.request = Request(layout, courier.rank())}}},
+      vectors_(tables.size()),
+      copied_begin_(tables.size()) {
+  check(layout.ranks() == courier.size(), "a layout for these ranks");
+}
+
+template <class Visit>
+void RankExchange::for_others(Visit&& visit) const {
+  const auto ranks = static_cast<std::size_t>(courier_.size());
+  parallel_for(tables_.size() * ranks, [&](std::size_t task) {
+    const std::size_t k = task / ranks;
+    const auto p = static_cast<int>(task % ranks);
+    if (!layout_.copied(k) && p != courier_.rank()) visit(k, p);
+  });
+}
+
+void RankExchange::ask(Step t, const Batch& batch, StageClock& stages) {
+  Asked& asked = slot(t);
+  if (t > 0 && asked.request.step == t) return;
+  asked.request.step = t;
+  asked.request.form(batch);
+  asked.open = false;
+  asked.ticket = courier_.send([&asked](Communicator& ranks) { asked.request.swap(ranks); });
+  stages.lap(Stage::exchange);
+}
+
+Request& RankExchange::opened(Step t, StageClock& stages) {
+  Asked& asked = slot(t);
+  check(asked.request.step == t, "rows are asked for before they are used");
+  if (asked.open) return asked.request;
+  courier_.wait(asked.ticket);
+  asked.request.open();
+  asked.ids.clear();
+  for (std::size_t k = 0; k < tables_.size(); ++k) {
+    asked.ids.emplace_back(asked.request.bags(k).ids);
+  }
+  asked.open = true;
+  stages.lap(Stage::exchange);
+  return asked.request;
+}
+
+std::span<const Ids> RankExchange::asked(Step t, StageClock& stages) {
+  opened(t, stages);
+  return slot(t).ids;
+}
+
+void RankExchange::read(Step t, Step through, const Batch& batch, TableUpdates& updates,
+                        std::span<const MatrixView> pooled, StageClock& stages,
+                        const std::function<void()>& meanwhile) {
+  const Request& request = opened(t, stages);
+  const auto dim = [&](std::size_t k) { return layout_.copied(k) ? 0 : tables_[k].dim(); };
+  const auto travels = [&](int p, std::size_t k) { return p != courier_.rank() && dim(k) > 0; };
+  at_owner_.lay_out(courier_.size(), tables_.size(), [&](int p, std::size_t k) {
+    return travels(p, k) ? request.count(k, p) * dim(k) : 0;
+  });
+  at_home_.lay_out(courier_.size(), tables_.size(), [&](int p, std::size_t k) {
+    return travels(p, k) ? request.parcels(k, p).size() * dim(k) : 0;
+  });
+  views_.clear();
+  for (std::size_t k = 0; k < tables_.size(); ++k) {
+    vectors_[k].reshape(request.bags(k).size(), tables_[k].dim());
+    views_.push_back(vectors_[k].view());
+  }
+  updates.read(through, request.bags(), Pooling::sum, views_, stages);
+  pack_pooled(request);
+  const auto home = courier_.send([this](Communicator& ranks) {
+    ranks.all_to_all(std::as_const(at_owner_).slices(), at_home_.slices());
+  });
+  stages.lap(Stage::exchange);
+  for (std::size_t k = 0; k < tables_.size(); ++k) {
+    if (layout_.copied(k)) pool(tables_[k], batch.bags[k], pooling_, pooled[k]);
+  }
+  meanwhile();
+  stages.lap(Stage::forward);
+  courier_.wait(home);
+  parallel_for(tables_.size(), [&](std::size_t k) {
+    if (!layout_.copied(k)) join_parcels(request, k, batch.bags[k], pooled[k]);
+  });
+  stages.lap(Stage::exchange);
+}
+
+// What this rank asked of itself stays where it is.
+void RankExchange::pack_pooled(const Request& request) {
+  for_others([&](std::size_t k, int p) {
+    std::copy_n(vectors_[k].row(request.first(k, p)).data(), request.count(k, p) * tables_[k].dim(),
+                at_owner_.block(p, k));
+  });
+}
+
+void RankExchange::join_parcels(const Request& request, std::size_t k, const Bags& bags,
+                                MatrixView pooled) {
+  thread_local std::vector<char> written;
+  written.assign(bags.size(), 0);
+  for (int p = 0; p < courier_.size(); ++p) {
+    const float* vector =
+        p == courier_.rank() ? vectors_[k].row(request.first(k, p)).data() : at_home_.block(p, k);
+    for (const std::uint32_t bag : request.parcels(k, p)) {
+      const std::span<float> out = pooled.row(bag);
+      if (written[bag] == 0) {
+        std::copy_n(vector, out.size(), out.data());
+      } else {
+        add_scaled(1.0f, {vector, out.size()}, out);
+      }
+      written[bag] = 1;
+      vector += out.size();
+    }
+  }
+  for (std::size_t i = 0; i < bags.size(); ++i) {
+    if (written[i] == 0) {
+      std::ranges::fill(pooled.row(i), 0.0f);
+    } else if (const float share = share_of(bags, i); share != 1.0f) {
+      scale(share, pooled.row(i));
+    }
+  }
+}
+
+float RankExchange::share_of(const Bags& bags, std::size_t bag) const {
+  return pooling_ == Pooling::mean ? 1.0f / static_cast<float>(bags.length(bag)) : 1.0f;
+}
+
+void RankExchange::send(Step t, const Batch& batch, std::span<const TableGradient> tables,
+                        StageClock& stages) {
+  const Request& request = opened(t, stages);
+  std::size_t end = 0;
+  for (std::size_t k = 0; k < tables_.size(); ++k) {
+    copied_begin_[k] = end;
+    if (layout_.copied(k)) end += request.bags(k).size() * tables_[k].dim();
+  }
+  copied_.assign(end, 0.0f);
+  check(batch.bags.size() == tables.size(), "a gradient for each table");
+  parallel_for(tables_.size(), [&](std::size_t k) {
+    if (layout_.copied(k)) {
+      add_copied(request, k, tables[k]);
+    } else {
+      pack(request, k, tables[k]);
+    }
+  });
+  gradients_ticket_ = courier_.send([this](Communicator& ranks) {
+    ranks.all_to_all(std::as_const(at_home_).slices(), at_owner_.slices());
+    if (!copied_.empty()) ranks.add_up(copied_);
+  });
+  stages.lap(Stage::exchange);
+}
+
+// A gradient goes the way its vector came; to rows that are here, straight to where they read it.
+void RankExchange::pack(const Request& request, std::size_t k, const TableGradient& gradient) {
+  const std::size_t dim = tables_[k].dim();
+  for (int p = 0; p < courier_.size(); ++p) {
+    float* out =
+        p == courier_.rank() ? vectors_[k].row(request.first(k, p)).data() : at_home_.block(p, k);
+    for (const std::uint32_t bag : request.parcels(k, p)) {
+      std::copy_n(gradient.pooled.row(bag).data(), dim, out);
+      if (const float share = share_of(*gradient.bags, bag); share != 1.0f) {
+        scale(share, {out, dim});
+      }
+      out += dim;
+    }
+  }
+}
+
+void RankExchange::add_copied(const Request& request, std::size_t k,
+                              const TableGradient& gradient) {
+  const std::size_t dim = tables_[k].dim();
+  float* rows = copied_.data() + copied_begin_[k];
+  const Bags& bags = *gradient.bags;
+  for (std::size_t i = 0; i < bags.size(); ++i) {
+    for (const RowId row : bags.of(i)) {
+      add_scaled(share_of(bags, i), gradient.pooled.row(i),
+                 {rows + request.place(k, row) * dim, dim});
+    }
+  }
+}
+
+void RankExchange::begin_sum(std::vector<float>& dense, const Tallies& tallies) {
+  dense_ = &dense;
+  dense.insert(dense.end(), tallies.begin(), tallies.end());
+  sum_ticket_ = courier_.send([&dense](Communicator& ranks) { ranks.add_up(std::span(dense)); });
+}
+
+std::span<const TableGradient> RankExchange::received(Step t, StageClock& stages) {
+  const Request& request = opened(t, stages);
+  courier_.wait(gradients_ticket_);
+  gradients_.clear();
+  for (std::size_t k = 0; k < tables_.size(); ++k) {
+    const Bags& bags = request.bags(k);
+    const std::size_t dim = tables_[k].dim();
+    const float* values =
+        layout_.copied(k) ? copied_.data() + copied_begin_[k] : vectors_[k].data();
+    gradients_.push_back({&bags, Pooling::sum, {values, bags.size(), dim, dim}});
+  }
+  for_others([&](std::size_t k, int p) {
+    std::copy_n(at_owner_.block(p, k), request.count(k, p) * tables_[k].dim(),
+                vectors_[k].row(request.first(k, p)).data());
+  });
+  stages.lap(Stage::exchange);
+  return gradients_;
+}
+
+Tallies RankExchange::end_sum(StageClock& stages) {
+  courier_.wait(sum_ticket_);
+  stages.lap(Stage::exchange);
+  Tallies sums;
+  std::copy_n(dense_->end() - sums.size(), sums.size(), sums.begin());
+  dense_->resize(dense_->size() - sums.size());
+  return sums;
+}
+
+}  // namespace lazydp

@@ -1,0 +1,76 @@
+#pragma once
+// An exchange between ranks: rows are asked for, come home as pooled vectors, and get their
+// gradients back.
+
+#include <array>
+#include <span>
+#include <vector>
+
+#include "lazydp/shard/blocks.h"
+#include "lazydp/shard/courier.h"
+#include "lazydp/shard/exchange.h"
+#include "lazydp/shard/request.h"
+
+namespace lazydp {
+
+// A row has one owner, who settles, reads and updates it; the examples of a bag have one home,
+// which has all of their gradients, so that norms need nobody else. Copies of small tables are all
+// settled and updated alike, with gradients that are added up.
+class RankExchange final : public Exchange {
+ public:
+  // `courier`, `layout` and `tables`, this rank's, outlive it.
+  RankExchange(Courier& courier, const Layout& layout, std::span<Table> tables, Pooling pooling);
+
+  Courier* courier() override { return &courier_; }
+  bool asks_ahead() const override { return true; }
+  void ask(Step t, const Batch& batch, StageClock& stages) override;
+  std::span<const Ids> asked(Step t, StageClock& stages) override;
+  void read(Step t, Step through, const Batch& batch, TableUpdates& updates,
+            std::span<const MatrixView> pooled, StageClock& stages,
+            const std::function<void()>& meanwhile) override;
+  void send(Step t, const Batch& batch, std::span<const TableGradient> tables,
+            StageClock& stages) override;
+  void begin_sum(std::vector<float>& dense, const Tallies& tallies) override;
+  std::span<const TableGradient> received(Step t, StageClock& stages) override;
+  Tallies end_sum(StageClock& stages) override;
+
+ private:
+  // A request on its way, or opened.
+  struct Asked {
+    Request request;
+    Courier::Ticket ticket = 0;
+    bool open = false;
+    std::vector<Ids> ids = {};
+  };
+
+  Asked& slot(Step t) { return asked_[t == 0 ? 2 : t % 2]; }
+  Request& opened(Step t, StageClock& stages);
+  // Calls visit(k, p) for every cut table and every other rank, on several threads.
+  template <class Visit>
+  void for_others(Visit&& visit) const;
+  void pack_pooled(const Request& request);
+  void join_parcels(const Request& request, std::size_t k, const Bags& bags, MatrixView pooled);
+  void pack(const Request& request, std::size_t k, const TableGradient& gradient);
+  void add_copied(const Request& request, std::size_t k, const TableGradient& gradient);
+  float share_of(const Bags& bags, std::size_t bag) const;
+
+  Courier& courier_;
+  const Layout& layout_;
+  std::span<Table> tables_;
+  Pooling pooling_;
+  std::array<Asked, 3> asked_;  // of odd and even steps, and of an evaluation
+
+  // Of each table a vector for each bag that is asked of this rank: pooled, then its gradient.
+  std::vector<Matrix> vectors_;
+  std::vector<MatrixView> views_;
+  Blocks at_owner_;            // those of other ranks' bags, on their way
+  Blocks at_home_;             // the same for each parcel that this rank asked of another
+  std::vector<float> copied_;  // gradients of copied tables' rows
+  std::vector<std::size_t> copied_begin_;
+  std::vector<TableGradient> gradients_;
+  std::vector<float>* dense_ = nullptr;
+  Courier::Ticket gradients_ticket_ = 0;
+  Courier::Ticket sum_ticket_ = 0;
+};
+
+}  // namespace lazydp

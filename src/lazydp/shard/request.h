@@ -1,0 +1,79 @@
+#pragma once
+// Which rows of which rank the batch of a step names.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "lazydp/data/batch.h"
+#include "lazydp/shard/communicator.h"
+#include "lazydp/shard/layout.h"
+
+namespace lazydp {
+
+// Each rank forms a request of its own part of the batch, they are swapped, and each rank opens
+// what came. Of a table that is cut, the part of a bag that one rank owns is a parcel: its rows
+// travel there as one list, and come back as one vector. Of a table that is copied, every rank
+// learns which rows anybody names, so that all copies settle the same.
+//
+// On the way a row is four bytes: its number on the owner, with the top bit set where a parcel
+// begins.
+class Request {
+ public:
+  Request(const Layout& layout, int rank);
+
+  Step step = 0;  // which it is of; 0: of none
+
+  void form(const Batch& batch);
+  void swap(Communicator& ranks);
+  void open();
+
+  // At home: the bags of table k that have a parcel on rank p; parcels are in this order.
+  std::span<const std::uint32_t> parcels(std::size_t k, int p) const { return out_[at(k, p)].bags; }
+
+  // At the owner. Table cut: the parcels of all ranks as bags, rank after rank, rows numbered as
+  // here. Table copied: a bag for each row that anybody names, ascending.
+  const Bags& bags(std::size_t k) const { return bags_[k]; }
+  std::span<const Bags> bags() const { return bags_; }
+
+  // Of a table that is cut: the first of rank p's bags.
+  std::size_t first(std::size_t k, int p) const { return first_[at(k, p)]; }
+  std::size_t count(std::size_t k, int p) const { return first_[at(k, p) + 1] - first(k, p); }
+
+  // Of a table that is copied: which bag is row r's.
+  std::size_t place(std::size_t k, RowId r) const { return place_[k][static_cast<std::size_t>(r)]; }
+
+ private:
+  struct Outgoing {
+    std::vector<std::uint32_t> rows;
+    std::vector<std::uint32_t> bags;
+  };
+  static constexpr std::uint32_t kBegins = std::uint32_t{1} << 31;
+
+  std::size_t at(std::size_t k, int p) const {
+    return k * (ranks_ + 1) + static_cast<std::size_t>(p);
+  }
+  void cut(std::size_t k, const Bags& bags);
+  void name_distinct(std::size_t k, const Bags& bags);
+  void open_cut(std::size_t k);
+  void open_copied(std::size_t k);
+  std::span<const std::uint32_t> rows_from(std::size_t k, int p) const;
+
+  const Layout& layout_;
+  int rank_;
+  std::size_t ranks_;
+  std::vector<Outgoing> out_;           // by table and rank
+  std::vector<std::uint32_t> message_;  // to others: rank by rank, table by table
+  std::vector<std::uint32_t> lengths_;  // of its parts, in the same order
+  std::vector<std::size_t> words_;      // of each rank
+  std::vector<std::uint32_t> came_;     // the same, from others
+  std::vector<std::uint32_t> came_lengths_;
+  std::vector<std::size_t> came_words_;
+  std::vector<std::size_t> came_begin_;  // by table and rank
+  std::vector<Bags> bags_;
+  std::vector<std::size_t> first_;  // by table and rank, and one more
+  std::vector<std::vector<std::uint32_t>> place_;
+};
+
+}  // namespace lazydp
