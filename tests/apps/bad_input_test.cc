@@ -29,6 +29,8 @@ TEST_P(BadInput, IsRefusedInOneLineAndLeavesNothing) {
   place.write("unknown.toml", "steps = 3\nbacth = 12\n");
   place.write("broken.toml", "steps = = 3\n");
   place.write("table.toml", "[train]\nsteps = 3\n");
+  place.write("beyond.toml", "steps = 3\nb\xc3\xa9 = 1\n");
+  place.write("backtick.toml", "[`]\n");
   const auto before = place.files();
   const Ran ran = place.run(bad.words);
   EXPECT_EQ(ran.code, bad.code) << ran.err;
@@ -237,6 +239,11 @@ std::vector<Bad> bad_files() {
        2,
        {"unknown.toml", "bacth", "did you mean batch?"}},
       {"BrokenConfig", {"train", "--config", "broken.toml"}, 2, {"broken.toml", "line 1"}},
+      {"ConfigBeyondAscii", {"train", "--config", "beyond.toml"}, 2, {"beyond.toml", "line 2"}},
+      {"ConfigWithABacktick",
+       {"train", "--config", "backtick.toml"},
+       2,
+       {"backtick.toml", "line 1"}},
       {"ConfigWithSections", {"train", "--config", "table.toml"}, 2, {"table.toml", "train"}},
   };
 }

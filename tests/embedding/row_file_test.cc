@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <numeric>
 #include <random>
 
 #include "lazydp/base/error.h"
@@ -96,6 +97,28 @@ TEST(RowFile, GoesBackToEitherOfTheLastTwoEpochsWhateverCameAfter) {
       expect_rows(*file, rows);
     }
     EXPECT_LE(file->held(), kRows);
+  }
+}
+
+// Every row is needed in every epoch, and the program ends in each.
+TEST(RowFile, TakesThreePlacesARowHoweverOftenItGoesBack) {
+  const TemporaryFolder folder;
+  std::vector<RowId> all(kRows);
+  std::iota(all.begin(), all.end(), RowId{0});
+  { open_in(folder).clear(first_values); }
+  RowId held = 0;
+  std::uint64_t seal = 0;
+  for (std::uint32_t epoch = 0; epoch < 20; ++epoch) {
+    RowFile file = open_in(folder);
+    file.go_back(epoch, held, seal, first_values);
+    file.forget_later();
+    file.prepare(all);
+    file.flush();
+    file.end_epoch();
+    held = file.held();
+    seal = file.seal();
+    expect_rows(file, {});
+    file.prepare(all);  // lost
   }
 }
 

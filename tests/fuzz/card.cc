@@ -17,7 +17,8 @@ struct Released {
   std::string good;
 
   Released() {
-    using namespace lazydp;
+    using lazydp::Json, lazydp::TensorOut, lazydp::write_safetensors, lazydp::kCard,
+        lazydp::kCardInWeights, lazydp::kWeights;
     folder = (std::filesystem::temp_directory_path() / ("lazydp-fuzz-" + std::to_string(getpid())))
                  .string();
     std::filesystem::create_directory(folder);
@@ -35,12 +36,10 @@ struct Released {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace lazydp;
+void lazydp::try_input(const std::uint8_t* data, std::size_t size) {
   static const Released model;
   model.card.put(text_of(data, size));
   refuses_or([&] {
     if (verified_card(model.folder) != Json::parse(model.good)) std::abort();
   });
-  return 0;
 }

@@ -39,15 +39,14 @@ void read_all(const std::string& path) {
 }  // namespace
 }  // namespace lazydp
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace lazydp;
-  if (size == 0) return 0;
+void lazydp::try_input(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return;
   static const MemoryFile file;
   const std::string_view text = text_of(data + 1, size - 1);
   if (data[0] % 2 == 0) {
     file.put(text);
     read_all(file.path());
-    return 0;
+    return;
   }
   // The first bytes are a head's length, unless the fuzzer wants to say another.
   std::string content;
@@ -56,5 +55,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   content += text;
   file.put(sealed_text(content));
   read_all(file.path());
-  return 0;
 }

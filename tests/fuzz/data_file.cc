@@ -35,9 +35,8 @@ void repair(std::string& bytes) {
 }  // namespace
 }  // namespace lazydp
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace lazydp;
-  if (size == 0) return 0;
+void lazydp::try_input(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return;
   static const MemoryFile file;
   std::string bytes(text_of(data + 1, size - 1));
   if (data[0] % 2 == 1) repair(bytes);
@@ -57,5 +56,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     if (set.size() <= 4096) set.check_all_pages();
   });
-  return 0;
 }

@@ -15,6 +15,9 @@
 
 namespace lazydp {
 
+// What a target does with one input: it may refuse it, and must survive it.
+void try_input(const std::uint8_t* data, std::size_t size);
+
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return {reinterpret_cast<const char*>(data), size};
 }

@@ -45,9 +45,8 @@ transform = "none"
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace lazydp;
-  if (size == 0) return 0;
+void lazydp::try_input(const std::uint8_t* data, std::size_t size) {
+  if (size == 0) return;
   constexpr std::size_t kLongest = 4096;
   static const Schema schemas[] = {parse_schema(kSchemas[0], "fuzz"),
                                    parse_schema(kSchemas[1], "fuzz")};
@@ -65,5 +64,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
   }
   parser.parse_header(text_of(data + 1, size - 1));
-  return 0;
 }

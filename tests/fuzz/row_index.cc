@@ -72,9 +72,8 @@ struct Files {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace lazydp;
-  if (size < 3) return 0;
+void lazydp::try_input(const std::uint8_t* data, std::size_t size) {
+  if (size < 3) return;
   static const Files files;
   constexpr std::size_t kPage = 4096;
   std::string index(text_of(data + 3, std::min<std::size_t>(size - 3, kPage)));
@@ -101,5 +100,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     file.end_epoch();
     file.prepare(ids);
   });
-  return 0;
 }

@@ -6,8 +6,7 @@
 
 #include "tests/fuzz/input.h"
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  using namespace lazydp;
+void lazydp::try_input(const std::uint8_t* data, std::size_t size) {
   static const MemoryFile file;
   file.put(text_of(data, size));
   refuses_or([&] {
@@ -19,5 +18,4 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
     weights.digest();
   });
-  return 0;
 }

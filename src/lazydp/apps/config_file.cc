@@ -9,13 +9,19 @@
 #include "lazydp/base/error.h"
 #include "lazydp/base/exact_text.h"
 #include "lazydp/base/read_text.h"
+#include "lazydp/base/toml_guard.h"
 
 namespace lazydp::apps {
 namespace {
 
 toml::table parse(const std::string& path) {
+  const std::string text = read_text(path, "the config file ");
+  if (const std::size_t line = line_beyond_ascii(text); line > 0) {
+    throw UserError("config file " + path + ", line " + std::to_string(line) +
+                    ": a character beyond ASCII must stand in quotes");
+  }
   try {
-    return toml::parse(read_text(path, "the config file "), path);
+    return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
     throw UserError("config file " + path + ", line " + std::to_string(error.source().begin.line) +
                     ": " + std::string(error.description()));

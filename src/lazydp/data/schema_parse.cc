@@ -6,6 +6,7 @@
 #include <span>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/toml_guard.h"
 #include "lazydp/data/schema_text.h"
 
 namespace lazydp {
@@ -169,6 +170,10 @@ Column parse_column(const toml::table& table, const std::string& where) {
 }  // namespace
 
 Schema parse_schema(std::string_view text, const std::string& name) {
+  if (const std::size_t line = line_beyond_ascii(text); line > 0) {
+    throw UserError(name + ", line " + std::to_string(line) +
+                    ": a character beyond ASCII must stand in quotes");
+  }
   toml::table table;
   try {
     table = toml::parse(text);

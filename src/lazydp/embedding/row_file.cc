@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 #include <limits>
 #include <utility>
 
@@ -67,7 +68,8 @@ void RowFile::go_back(std::uint32_t epoch, RowId rows, std::uint64_t seal, First
     }
     adopt(static_cast<std::uint32_t>(place), record, epoch);
   }
-  std::ranges::reverse(free_);  // places are taken from the front
+  free_all_but_the_last_lost();
+  std::ranges::sort(free_, std::greater());  // places are taken from the front
   if (held_ != rows) {
     damaged("it holds " + std::to_string(held_) + " rows where the checkpoint has " +
             std::to_string(rows));
@@ -129,6 +131,27 @@ void RowFile::adopt(std::uint32_t place, const RowRecord& record, std::uint32_t 
   } else {
     retired_.push_back({loser, winner});
   }
+}
+
+// Of the places that a row lost, the epoch before may ask only for the newest; entries of older
+// ones are there as long as nobody took their places.
+void RowFile::free_all_but_the_last_lost() {
+  std::ranges::sort(retired_, [this](const Retired& a, const Retired& b) {
+    const RowRecord &x = index()[a.place], &y = index()[b.place];
+    return std::pair(x.row, y.epoch) < std::pair(y.row, x.epoch);
+  });
+  const auto same_row = [this](const Retired& a, const Retired& b) {
+    return index()[a.place].row == index()[b.place].row;
+  };
+  std::vector<Retired> newest;
+  for (const Retired& lost : retired_) {
+    if (!newest.empty() && same_row(newest.back(), lost)) {
+      free_.push_back(lost.place);
+    } else {
+      newest.push_back(lost);
+    }
+  }
+  retired_ = std::move(newest);
 }
 
 std::span<float> RowFile::at(std::size_t place) const {

@@ -81,6 +81,7 @@ class RowFile {
   bool fresh(std::size_t place) const { return (fresh_[place / 64] >> (place % 64) & 1) != 0; }
   void set_fresh(std::size_t place);
   void adopt(std::uint32_t place, const RowRecord& record, std::uint32_t epoch);
+  void free_all_but_the_last_lost();
   void verify_all();
   std::span<const float> verified(std::size_t place) const;
   [[noreturn]] void damaged(const std::string& why) const;

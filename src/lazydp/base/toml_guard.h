@@ -1,0 +1,47 @@
+#pragma once
+// What of TOML must not reach the library that reads it.
+
+#include <cstddef>
+#include <string_view>
+
+namespace lazydp {
+
+// The line of the first character beyond ASCII that stands outside of quotes and comments; 0 if
+// there is none. TOML allows none there, and on some of them (U+00A1 to U+0499 and a few others)
+// toml++ 3.3 runs into undefined behaviour when it asks whether they are white space. Up to the
+// first mistake, at which toml++ stops, this sees the same quotes and comments as it does.
+inline std::size_t line_beyond_ascii(std::string_view text) {
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  constexpr char kNothing = '\0', kComment = '#';
+  char within = kNothing;  // or a comment, or the quote that will end it
+  bool three = false;      // of those quotes: lines may end within
+  std::size_t line = 1;
+  const auto three_at = [text](std::size_t i) {
+    return text.size() - i >= 3 && text[i + 1] == text[i] && text[i + 2] == text[i];
+  };
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (c == '\n') {
+      ++line;
+      if (!three) within = kNothing;
+    } else if (within == kNothing) {
+      if (static_cast<unsigned char>(c) >= 0x80) return line;
+      if (c != kComment && c != '"' && c != '\'') continue;
+      within = c;
+      three = c != kComment && three_at(i);
+      if (three) i += 2;
+    } else if (c == '\\' && within == '"') {
+      if (i + 1 < text.size() && text[i + 1] != '\n') ++i;
+    } else if (c == within && within != kComment && (!three || three_at(i))) {
+      if (three) i += 2;
+      // Up to two more quotes before the last three are text.
+      for (int more = 0; three && more < 2 && i + 1 < text.size() && text[i + 1] == c; ++more) ++i;
+      within = kNothing;
+      three = false;
+    }
+  }
+  return 0;
+}
+
+}  // namespace lazydp
