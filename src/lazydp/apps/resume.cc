@@ -33,6 +33,13 @@ Given merged(Given config, const Given& given) {
   return config;
 }
 
+// Data that is no longer where it was lies where the command line says.
+Given where_data_lies(Given config, const Given& given) {
+  const bool moved = config.data && given.data && !std::filesystem::exists(*config.data);
+  if (moved) config.data = given.data;
+  return config;
+}
+
 bool asked(const Text& text, const char* name) {
   return text && truth(name, *text);
 }
@@ -129,7 +136,7 @@ void resume(const Given& given) {
   if (head.settings != settings) {
     const bool longer = only_longer(head, settings, options, wanted);
     if (!longer && !asked(given.branch, "branch")) require_same_settings(head.settings, settings);
-    const RunOptions before = choose_run(config);
+    const RunOptions before = choose_run(where_data_lies(config, given));
     const Json begun = settings_of(before);
     // Somebody may have begun to go on from a settled state in another way, and was ended before
     // the next checkpoint: those steps have drawn noise, so these get another key.
