@@ -51,6 +51,11 @@ TEST_P(Sealed, IsReadBackAsItWasWritten) {
   }
 }
 
+TEST_P(Sealed, OfNothingHasNothingToRead) {
+  seal(folder_ / "file", "", lock());
+  EXPECT_THROW(unseal(folder_ / "file", 1, lock()), IoError);
+}
+
 TEST_P(Sealed, NoBitCanBeFlippedAndNoByteCutOrAdded) {
   const std::string bytes = noise(3000);
   seal(folder_ / "file", bytes, lock());

@@ -169,7 +169,8 @@ void SealedReader::read(std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     if (used_ == frame_.size()) next_frame();
     const std::size_t part = std::min(bytes.size(), frame_.size() - used_);
-    std::memcpy(bytes.data(), frame_.data() + used_, part);
+    // Not memcpy: a frame of nothing has no memory to copy from.
+    std::copy_n(frame_.data() + used_, part, bytes.data());
     used_ += part;
     bytes = bytes.subspan(part);
   }
