@@ -18,10 +18,10 @@ test: ## build and run every test that is not labelled slow, the Python package'
 	@scripts/build.sh dev
 	@scripts/test.sh dev
 	@scripts/install.sh fuzz
-	@scripts/fuzz.sh 10
+	@scripts/fuzz.sh --runs 40000
 	@scripts/test_python.sh
 
-fuzz: ## feed every parser with made-up files, MINUTES=10 each (make test: ten seconds)
+fuzz: ## feed every parser with made-up files, MINUTES=10 each (make test: about ten seconds)
 	@scripts/install.sh fuzz
 	@scripts/fuzz.sh $$((60 * $(or $(MINUTES),10)))
 
