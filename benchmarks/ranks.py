@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """One process with two threads beside two ranks with one thread each, on this machine.
 
-Usage: ranks.py PROGRAM [--model NAME] [--gigabytes G] [--steps N] [--batch B] [--rounds K] [--network SHIM]
-Needs mpirun. Runs alternate; a row shows the median step of a run, what a rank sent in a step beside the
-least that must travel, how long that was under way and how long a step stood waiting for it, and where the
-time of a step goes. With --network, two ranks also run as if 1 ms and 10 Gb/s apart: SHIM is the library
-slow_network, which lets MPI's calls end no sooner than on such a network.
+Usage: ranks.py PROGRAM [--model NAME] [--gigabytes G] [--steps N] [--batch B] [--rounds K]
+                [--network SHIM]
+Needs mpirun. Runs alternate; a row shows the median step of a run, what a rank sent in a step
+beside the least that must travel, how long that was under way and how long a step stood waiting
+for it, and where the time of a step goes. With --network, two ranks also run as if 1 ms and
+10 Gb/s apart: SHIM is the library slow_network, which lets MPI's calls end no sooner than on such
+a network.
 """
 
 import argparse
@@ -22,8 +24,11 @@ NETWORK = "1 10"  # milliseconds, gigabits a second
 
 
 def least_bytes(shape, batch, ranks):
-    """What a rank must send in a step, on average, for uniform look-ups: ids, vectors and their gradients
-    of tables that are cut; ids and sums of gradients of those that are copied; sums of dense gradients."""
+    """What a rank must send in a step, on average, for uniform look-ups.
+
+    Ids, vectors and their gradients of tables that are cut; ids and sums of gradients of those that
+    are copied; sums of dense gradients.
+    """
     here = batch / ranks
     away = 1 - 1 / ranks
     owners = (ranks - 1) * (1 - away**shape.pooling)  # others that own some of a bag
@@ -50,7 +55,9 @@ def run(args, scale, ranks, threads, slow=False):
             shim = ["-x", f"LD_PRELOAD={args.network}", "-x", f"LAZYDP_NETWORK={NETWORK}"]
             command = [*args.mpirun, *(shim if slow else []), "-n", str(ranks), *command]
         allowed = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **allowed})
+        subprocess.run(
+            command, check=True, stdout=subprocess.DEVNULL, env={**os.environ, **allowed}
+        )
         with open(out, encoding="utf-8") as file:
             return json.load(file)
 
@@ -84,7 +91,9 @@ def main():
     shape = SHAPES[args.model].scaled(args.gigabytes)
     print(f"{args.algorithm} on {args.model}, {args.gigabytes} GB of tables, batch {args.batch}")
     cases = [("1 rank x 2 threads", 1, 2, False)]
-    cases += [(f"{n} ranks x 1 thread" if n > 1 else "1 rank x 1 thread", n, 1, False) for n in args.ranks]
+    cases += [
+        (f"{n} ranks x 1 thread" if n > 1 else "1 rank x 1 thread", n, 1, False) for n in args.ranks
+    ]
     if args.network:
         cases.append(("2 ranks, slow network", 2, 1, True))
     medians = {}

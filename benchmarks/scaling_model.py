@@ -37,7 +37,9 @@ def parts(model, machine, ranks, batch):
     """Seconds of a step of `batch` examples over all ranks, by what they go to."""
     here = batch / ranks
     away = 1.0 - 1.0 / ranks
-    others = (ranks - 1) * (1.0 - away**model.pooling) if ranks > 1 else 0.0  # that own some of a bag
+    others = (
+        (ranks - 1) * (1.0 - away**model.pooling) if ranks > 1 else 0.0
+    )  # that own some of a bag
     ids = here * model.tables * model.pooling * away * 4.0
     vectors = here * model.tables * others * 8.0 * model.dim
     dense = 8.0 * model.parameters * away
@@ -68,7 +70,12 @@ def table(title, machine, cases):
 # A node of 64 cores with a 100 Gb/s network. Dense layers: 80 GFLOP/s a core, as measured, times 64
 # at 70 %. All others are assumptions: a row as its bytes and its noise suggest, a network as sold.
 NODE = Machine(
-    flops=64 * 0.7 * 80e9, row=1.1e-6 / (64 * 0.7), byte=1 / 11e9, message=4e-6, draw=2.5e-8, memory=512e9
+    flops=64 * 0.7 * 80e9,
+    row=1.1e-6 / (64 * 0.7),
+    byte=1 / 11e9,
+    message=4e-6,
+    draw=2.5e-8,
+    memory=512e9,
 )
 
 
