@@ -10,8 +10,6 @@
 namespace lazydp::apps {
 namespace {
 
-using Words = std::vector<std::string>;
-
 constexpr const char* kSchema = R"(
 [[column]]
 name = "user"

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <filesystem>
 #include <random>
 
@@ -13,21 +12,6 @@ namespace lazydp::apps {
 namespace {
 
 namespace fs = std::filesystem;
-
-using Words = std::vector<std::string>;
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
-std::string weights(const Workplace& at, const std::string& model) {
-  const std::string file = contents(at / (model + "/model.safetensors"));
-  std::uint64_t header = 0;
-  if (file.size() < sizeof(header)) return "";
-  std::memcpy(&header, file.data(), sizeof(header));
-  return file.substr(8 + header);
-}
 
 // Steps of each entry of a card's ledger.
 std::vector<int> ledger(const Workplace& at, const std::string& run) {

@@ -10,8 +10,6 @@
 namespace lazydp::apps {
 namespace {
 
-using Words = std::vector<std::string>;
-
 Words with(Words words, const Words& more) {
   words.insert(words.end(), more.begin(), more.end());
   return words;

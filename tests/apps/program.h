@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
@@ -12,6 +14,13 @@
 #include "tests/support/temporary_folder.h"
 
 namespace lazydp::apps {
+
+using Words = std::vector<std::string>;
+
+inline Words operator+(Words a, const Words& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
 
 struct Ran {
   int code = 0;
@@ -68,6 +77,15 @@ class Workplace : public TemporaryFolder {
 
   mutable Ran last_;
 };
+
+// The weights alone of a released model in folder `model`: a path may differ in the card.
+inline std::string weights(const Workplace& at, const std::string& model) {
+  const std::string file = contents(at / (model + "/model.safetensors"));
+  std::uint64_t header = 0;
+  if (file.size() < sizeof(header)) return "";
+  std::memcpy(&header, file.data(), sizeof(header));
+  return file.substr(sizeof(header) + header);
+}
 
 // `first`, and the flags of a model that trains in no time.
 inline std::vector<std::string> tiny(std::vector<std::string> first,

@@ -12,13 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Words = std::vector<std::string>;
-
-Words operator+(Words a, const Words& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
-}
-
 // The superuser may write where permissions say no; not without these two capabilities.
 void obey_permissions() {
   constexpr int kDacOverride = 1, kDacReadSearch = 2;

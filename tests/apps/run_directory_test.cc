@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-using Words = std::vector<std::string>;
-
 std::string model_of(const Workplace& at, const std::string& run) {
   return contents(at / (run + "/model/model.safetensors"));
 }

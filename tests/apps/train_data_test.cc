@@ -9,8 +9,6 @@
 namespace lazydp::apps {
 namespace {
 
-using Words = std::vector<std::string>;
-
 // The same examples from a file and from the task that made it: the same model to the last bit,
 // with settling ahead or on read, and whatever the number of threads.
 TEST(TrainOnData, IsTrainingOnWhatTheFileHolds) {

@@ -12,8 +12,6 @@ namespace lazydp::apps {
 namespace {
 
 namespace fs = std::filesystem;
-using Words = std::vector<std::string>;
-
 std::vector<nlohmann::json> lines_of(const std::string& text) {
   std::istringstream in(text);
   std::vector<nlohmann::json> lines;

@@ -39,11 +39,11 @@ Findings table_size(Lab& lab) {
        "from " + size_text(least.table_bytes()) + " to " + size_text(most.table_bytes()) +
            "; the constant part of our step is larger, so DP-SGD(F) grows less at these sizes"},
       {"192 GB", "DP-SGD(F) runs out of memory, LazyDP trains",
-       needs ? "out of memory for all: " + bytes_in_full(*needs) + " needed, " +
-                   human_bytes(static_cast<double>(available_memory())) + " available"
+       needs ? "out of memory for all whose tables are in memory: " + bytes_in_full(*needs) +
+                   " needed, " + human_bytes(static_cast<double>(available_memory())) + " available"
              : std::string("fits, and was not asked for"),
-       "not measured here; our DP-SGD(F) adds its noise in place, so it runs out of memory no "
-       "sooner than the others"},
+       "our DP-SGD(F) adds its noise in place, so it runs out of memory no sooner than the others; "
+       "LazyDP alone can keep its tables in files (--table-storage), which is not timed here"},
       {"LazyDP's overhead over sizes", "not stated", found.overheads(),
        "histories of larger tables miss the caches more often"}};
   return findings;
