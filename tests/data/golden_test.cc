@@ -16,7 +16,7 @@ namespace {
 const std::string kGolden = LAZYDP_GOLDEN;
 
 std::string unpack(const std::string& name, const TemporaryFolder& folder) {
-  const auto path = (folder / name).string();
+  std::string path = (folder / name).string();
   std::vector<char> bytes(1 << 20);
   bytes.resize(open_source(kGolden + "/" + name + ".ldp.gz")->read(bytes));
   std::ofstream(path, std::ios::binary)

@@ -55,6 +55,7 @@ TEST_P(EachRule, MovesWeightsAsItsPaperSays) {
   std::vector<float> weights(kWeights);
   for (float& w : weights) w = normal(rng);
   std::vector<PlainWeight> plain;
+  plain.reserve(weights.size());
   for (const float w : weights) plain.push_back({w});
 
   for (int t = 1; t <= 30; ++t) {

@@ -84,8 +84,9 @@ TEST(NoiseSource, NoKeyServesMoreThanItsShareOfBlocks) {
                               noise.table(0, rows, dim, Draws::each_step, 0).key.round_keys) {
       ++same;
     }
-    const double blocks = static_cast<double>(same) * static_cast<double>(rows) *
-                          static_cast<double>((dim + 15) / 16 * 4);
+    const std::size_t blocks_a_row = (dim + 15) / 16 * 4;
+    const double blocks =
+        static_cast<double>(same) * static_cast<double>(rows) * static_cast<double>(blocks_a_row);
     EXPECT_LE(blocks, 0x1p43) << rows << " x " << dim;
   }
   EXPECT_THROW(noise.table(0, kMaxRows - 1, 4096, Draws::each_step, 1), UserError);

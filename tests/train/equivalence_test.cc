@@ -221,7 +221,7 @@ TEST(LazyDp, HasTheLawOfEagerDpSgdUnderTheRealLoss) {
   std::vector<double> squares[2];
   for (int side = 0; side < 2; ++side) {
     for (int key = 0; key < kKeys; ++key) {
-      s.key = static_cast<std::uint64_t>(2 * key + side);
+      s.key = 2 * static_cast<std::uint64_t>(key) + static_cast<std::uint64_t>(side);
       const auto w = train(side == 0 ? "dpsgd-f" : "lazydp", s);
       sums[side].resize(w.size());
       squares[side].resize(w.size());

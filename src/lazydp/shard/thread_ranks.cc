@@ -159,6 +159,7 @@ class ThreadRank final : public Communicator {
 void run_as_ranks(int ranks, const std::function<void(Communicator&)>& body, int threads) {
   Board board(ranks);
   std::vector<std::thread> all;
+  all.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     all.emplace_back([&, rank] {
       set_thread_count(threads);

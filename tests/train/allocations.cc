@@ -1,14 +1,11 @@
-#pragma once
-// Counts calls of operator new in this program. Include in exactly one file of a test program.
+#include "tests/train/allocations.h"
 
-#include <atomic>
-#include <cstdint>
 #include <cstdlib>
 #include <new>
 
 namespace lazydp::oracle {
 
-inline std::atomic<std::uint64_t>& allocations() {
+std::atomic<std::uint64_t>& allocations() {
   static std::atomic<std::uint64_t> count{0};
   return count;
 }
