@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <set>
 #include <utility>
 
@@ -52,6 +53,23 @@ TEST(BenchSteps, PrintsATableAndTheRatios) {
   for (const char* text : {"median", "p90", "lateness", "95 %"}) {
     EXPECT_NE(ran.out.find(text), std::string::npos) << text;
   }
+}
+
+TEST(BenchSteps, MeasuresTablesInFilesAndLeavesNothingThere) {
+  const Workplace place;
+  const auto with = [](const std::string& algorithms) {
+    return tiny({"bench", "steps", "--algorithms", algorithms},
+                {"--rounds", "2", "--table-storage", "file:rows"});
+  };
+  const auto json = place.json(with("sgd,eana,lazydp"));
+  ASSERT_EQ(place.last().code, 0) << place.last().err;
+  EXPECT_EQ(json["results"].size(), 3u);
+  EXPECT_TRUE(std::filesystem::is_empty(place / "rows"));
+
+  const Ran refused = place.run(with("sgd,dpsgd-f"));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_NE(refused.err.find("dpsgd-f writes every row at every step"), std::string::npos)
+      << refused.err;
 }
 
 }  // namespace

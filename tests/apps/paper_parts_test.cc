@@ -89,6 +89,7 @@ TEST(StepParts, ExtrapolateTheNoiseAndNothingElse) {
 Effort tiny_effort() {
   return {.name = "test",
           .table_bytes = 1e6,
+          .far_bytes = {2e6, 3e6, 4e6, 5e6},
           .batches = {4, 8, 16},
           .rounds = 1,
           .warmup = 0,
@@ -100,7 +101,7 @@ Effort tiny_effort() {
 
 TEST(Lab, MeasuresTheSameQuestionOnce) {
   Progress progress(Progress::Style::none, std::cerr);
-  Lab lab(tiny_effort(), 1, progress);
+  Lab lab(tiny_effort(), 1, "tables", progress);
   Setting setting = lab.standard({"sgd", "lazydp"});
   setting.model = "small";
   const Measurement& first = lab.measure(setting);
@@ -117,7 +118,7 @@ TEST(Lab, MeasuresTheSameQuestionOnce) {
 
 TEST(Lab, SaysHowMuchASettingLacks) {
   Progress progress(Progress::Style::none, std::cerr);
-  const Lab lab(tiny_effort(), 1, progress);
+  const Lab lab(tiny_effort(), 1, "tables", progress);
   Setting setting = lab.standard({"lazydp"});
   EXPECT_FALSE(lab.lacks(setting).has_value());
   setting.table_bytes = 1e15;

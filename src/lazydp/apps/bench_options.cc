@@ -51,8 +51,10 @@ Plan BenchOptions::plan(const Recipe& recipe) const {
 }
 
 MemoryNeeds memory_needs(const BenchOptions& bench) {
-  return memory_needs(bench.model.shape, bench.contenders, 0.0, bench.performance, bench.batch,
-                      bench.rounds + kAgingSteps, bench.task.bytes());
+  const MemoryNeeds needs =
+      memory_needs(bench.model.shape, bench.contenders, 0.0, bench.performance, bench.batch,
+                   bench.rounds + kAgingSteps, bench.task.bytes());
+  return bench.table_folder ? with_tables_in_files(needs, bench.model.shape) : needs;
 }
 
 BenchOptions choose_bench(const Given& given) {
@@ -67,6 +69,9 @@ BenchOptions choose_bench(const Given& given) {
     refuse("synthetic", bench.task.name, "uniform, zipf:S or skew:36|10|0.6 where steps are timed");
   }
   bench.performance = choose_performance(given);
+  for (const Recipe& each : bench.contenders) {
+    bench.table_folder = choose_table_folder(given, each);
+  }
   bench.batch = given.batch ? whole_number("batch", *given.batch, 1, bench.task.examples())
                             : defaults_for(AccessLaw{}, kRecipes.back()).batch;
   bench.rounds =

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "lazydp/apps/flags.h"
@@ -19,6 +20,7 @@ struct BenchOptions {
   ModelChoice model;
   TaskChoice task;
   Performance performance;
+  std::optional<std::string> table_folder;  // where tables are in files; none: in memory
   std::uint64_t batch = 0;
   Step rounds = 0;
   Step warmup = 3;  // rounds before those that count

@@ -104,7 +104,7 @@ void bench_paper(const Given& given) {
   const Output output(given);
 
   Progress progress = output.progress();
-  paper::Lab lab(effort, seed, progress);
+  paper::Lab lab(effort, seed, (folder / "tables").string(), progress);
   std::ostream* report = output.report();
   if (report != nullptr) *report << paper::circumstances(effort) << "\n\n";
   std::vector<Done> done;

@@ -23,9 +23,9 @@ Contender make_contender(const BenchOptions& options, const Task& task, const Re
   contender.sampler =
       make_sampler(Sampling::shuffled, Seed::fixed(options.seed.value_or(0) + number),
                    task.train->size(), plan.mechanism.sampling_rate, options.batch);
-  contender.trainer = std::make_unique<Trainer>(plan, options.performance, seed, session.model,
-                                                options.model.shape.mode, session.tables,
-                                                *task.train, *contender.sampler);
+  contender.trainer = std::make_unique<Trainer>(
+      plan, options.performance, seed, session.model, options.model.shape.mode, session.tables,
+      *task.train, *contender.sampler, session.files.get());
   contender.lateness = age(*contender.trainer, options, session);
   return contender;
 }

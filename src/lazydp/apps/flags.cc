@@ -162,7 +162,7 @@ constexpr std::array kFlags = {
          "for a CSV and SVGs of each experiment, and index.html with all of them", false},
     Flag{"--checkpoint-every", &G::checkpoint_every, kTrain, "N|TIME", kFiles,
          "save the state every so many steps (500) or so often (10m); never"},
-    Flag{"--table-storage", &G::table_storage, kTrain, "memory|file:DIR", kFiles,
+    Flag{"--table-storage", &G::table_storage, kRuns, "memory|file:DIR", kFiles,
          "where tables live: file:DIR keeps the rows that were ever read in files there, secret as "
          "checkpoints are, for tables larger than memory; memory"},
     Flag{"--key-file", &G::key_file, train_flags | kFolder, "FILE", kFiles,

@@ -45,7 +45,10 @@ std::vector<Measured> interleave(const BenchOptions& options, const Task& task,
   progress.say("preparing " + human_bytes(static_cast<double>(options.model.shape.table_bytes())) +
                " of tables, and histories as late as in a long run ...");
   const Seed seed = make_seed(options.seed);
-  Session session(options.model.shape, seed);
+  const ModelShape& shape = options.model.shape;
+  Session session = options.table_folder ? Session(shape, TableFolder{*options.table_folder, {}})
+                                         : Session(shape);
+  session.initialise(seed);
   std::vector<Contender> contenders;
   std::vector<Measured> measured;
   for (std::size_t i = 0; i < options.contenders.size(); ++i) {

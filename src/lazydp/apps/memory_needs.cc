@@ -70,6 +70,12 @@ MemoryNeeds memory_needs(const ModelShape& shape, std::span<const Recipe> recipe
   return needs;
 }
 
+MemoryNeeds with_tables_in_files(MemoryNeeds needs, const ModelShape& shape) {
+  needs.tables = 0.0;
+  needs.history += static_cast<double>(shape.history_bytes());
+  return needs;
+}
+
 void require_memory(const MemoryNeeds& needs, std::uint64_t available) {
   if (needs.total() <= static_cast<double>(available)) return;
   throw UserError("this needs " + bytes_in_full(needs.total()) + " of memory (tables " +

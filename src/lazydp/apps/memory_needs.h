@@ -23,6 +23,10 @@ MemoryNeeds memory_needs(const ModelShape& shape, std::span<const Recipe> recipe
                          double weight_decay, const Performance& performance, std::uint64_t batch,
                          Step steps, double data);
 
+// The same with tables in files: what is there may leave memory again, but where every row has its
+// place is known in memory.
+MemoryNeeds with_tables_in_files(MemoryNeeds needs, const ModelShape& shape);
+
 // Throws UserError, with both numbers, unless `available` bytes are enough.
 void require_memory(const MemoryNeeds& needs, std::uint64_t available);
 

@@ -170,10 +170,7 @@ MemoryNeeds needs_of(const RunOptions& options) {
   MemoryNeeds needs =
       memory_needs(here, {&recipe, 1}, options.plan.weight_decay, options.performance, batch,
                    options.plan.steps, options.task.bytes());
-  if (options.table_folder) {
-    needs.tables = 0.0;  // what is in files may leave memory again
-    needs.history += static_cast<double>(options.model.shape.history_bytes());  // and places
-  }
+  if (options.table_folder) needs = with_tables_in_files(needs, options.model.shape);
   for (double* part : {&needs.tables, &needs.history, &needs.rest}) *part *= ranks().neighbours();
   return needs;
 }

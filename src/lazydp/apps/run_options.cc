@@ -118,25 +118,6 @@ Step choose_eval_every(const Given& given, const TaskChoice& task) {
   return static_cast<Step>(whole_number("eval-every", *given.eval_every, 1, kLastStep));
 }
 
-std::optional<std::string> choose_table_folder(const Given& given, const Recipe& recipe) {
-  if (!given.table_storage || *given.table_storage == "memory") return std::nullopt;
-  constexpr std::string_view kFile = "file:";
-  std::string folder = *given.table_storage;
-  if (!folder.starts_with(kFile) || folder.size() == kFile.size()) {
-    refuse("table-storage", folder, "memory, or file:DIR with a folder for them");
-  }
-  if (given.key_file) {
-    throw UserError("key-file is '" + *given.key_file +
-                    "', but tables in files are not encrypted; put table-storage on an encrypted "
-                    "disk, with the run's folder, and leave key-file out");
-  }
-  if (recipe.noise == NoisePolicy::every_row) {
-    throw UserError("table-storage is '" + folder + "', but " + std::string(recipe.name) +
-                    " writes every row at every step and needs its tables in memory");
-  }
-  return folder.substr(kFile.size());
-}
-
 std::uint64_t choose_eval_examples(const Given& given) {
   if (!given.eval_examples) return kAllExamples;
   if (!given.eval_every) {
@@ -182,6 +163,25 @@ double value_or(const Text& text, const char* name, Parse parse, double otherwis
 }
 
 }  // namespace
+
+std::optional<std::string> choose_table_folder(const Given& given, const Recipe& recipe) {
+  if (!given.table_storage || *given.table_storage == "memory") return std::nullopt;
+  constexpr std::string_view kFile = "file:";
+  std::string folder = *given.table_storage;
+  if (!folder.starts_with(kFile) || folder.size() == kFile.size()) {
+    refuse("table-storage", folder, "memory, or file:DIR with a folder for them");
+  }
+  if (given.key_file) {
+    throw UserError("key-file is '" + *given.key_file +
+                    "', but tables in files are not encrypted; put table-storage on an encrypted "
+                    "disk, with the run's folder, and leave key-file out");
+  }
+  if (recipe.noise == NoisePolicy::every_row) {
+    throw UserError("table-storage is '" + folder + "', but " + std::string(recipe.name) +
+                    " writes every row at every step and needs its tables in memory");
+  }
+  return folder.substr(kFile.size());
+}
 
 RunOptions choose_run(const Given& given) {
   return choose_run(given, recipe(given.algorithm.value_or(std::string(kRecipes.back().name))));

@@ -38,6 +38,9 @@ RunOptions choose_run(const Given& given, const Recipe& recipe);
 
 Performance choose_performance(const Given& given);
 
+// Where tables are in files; none: in memory. Throws UserError if `recipe` can't train there.
+std::optional<std::string> choose_table_folder(const Given& given, const Recipe& recipe);
+
 unsigned choose_noise_draws(const Given& given);
 
 // Sets the number of threads of this process, if one is given.

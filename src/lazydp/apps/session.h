@@ -30,10 +30,10 @@ struct TableFolder {
 };
 
 struct Session {
-  explicit Session(const ModelShape& shape);                 // all zeros, for who fills it
-  Session(const ModelShape& shape, const Seed& initialise);  // as training starts
-  Session(const ModelShape& shape, const TableFolder& folder);
-  Session(const ModelShape& shape, std::vector<Table> some);  // with tables made elsewhere
+  explicit Session(const ModelShape& shape);                    // all zeros, for who fills it
+  Session(const ModelShape& shape, const Seed& initialise);     // as training starts
+  Session(const ModelShape& shape, const TableFolder& folder);  // in files, for who fills them
+  Session(const ModelShape& shape, std::vector<Table> some);    // with tables made elsewhere
 
   void initialise(const Seed& seed);  // as training starts
 

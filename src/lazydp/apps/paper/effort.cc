@@ -15,8 +15,11 @@ namespace {
 constexpr double kGigabyte = 1e9;
 constexpr double kShareOfMemory = 0.75;  // the rest: histories, activations, DP-SGD(B)'s gradients
 
+constexpr std::array kPaperSizes = {24e9, 48e9, 96e9, 192e9};
+
 constexpr Effort kSmoke = {.name = "smoke",
                            .table_bytes = 4e6,
+                           .far_bytes = {8e6, 12e6, 16e6, 24e6},
                            .batches = {8, 16, 32},
                            .rounds = 2,
                            .warmup = 1,
@@ -26,6 +29,7 @@ constexpr Effort kSmoke = {.name = "smoke",
                            .law_rows = 400};
 constexpr Effort kQuick = {.name = "quick",
                            .table_bytes = 1 * kGigabyte,
+                           .far_bytes = kPaperSizes,
                            .batches = {1024, 2048, 4096},
                            .rounds = 5,
                            .warmup = 1,
@@ -35,6 +39,7 @@ constexpr Effort kQuick = {.name = "quick",
                            .law_rows = 20'000};
 constexpr Effort kFull = {.name = "full",
                           .table_bytes = 0.0,
+                          .far_bytes = kPaperSizes,
                           .batches = {1024, 2048, 4096},
                           .rounds = 15,
                           .warmup = 3,

@@ -14,6 +14,7 @@ namespace lazydp::apps::paper {
 struct Effort {
   std::string_view name;
   double table_bytes;                    // of the default model; 0: three quarters of free memory
+  std::array<double, 4> far_bytes;       // tables that the paper has and memory may not; in files
   std::array<std::uint64_t, 3> batches;  // the paper's are 1024, 2048 (its default) and 4096
   Step rounds;
   Step warmup;

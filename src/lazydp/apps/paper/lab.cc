@@ -1,7 +1,9 @@
 #include "lazydp/apps/paper/lab.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <limits>
+#include <system_error>
 #include <utility>
 
 #include "lazydp/apps/number_text.h"
@@ -61,6 +63,7 @@ BenchOptions Lab::options_of(const Setting& setting) const {
   options.task.name = setting.synthetic;
   options.task.what = parse_synthetic(setting.synthetic);
   options.performance.kernels = setting.kernels;
+  if (setting.tables_in_files) options.table_folder = folder_;
   options.batch = setting.batch;
   options.rounds = effort_.rounds;
   options.warmup = effort_.warmup;
@@ -85,6 +88,8 @@ const Measurement& Lab::measure(const Setting& setting) {
   require_memory(memory_needs(options), available_memory());
   const Task task = make_task(options.task, options.model.shape);
   std::vector<Measured> measured = interleave(options, task, progress_);
+  std::error_code ignored;
+  if (setting.tables_in_files) std::filesystem::remove(folder_, ignored);  // it is empty again
   measured_.push_back({setting, std::move(options), std::move(measured)});
   return measured_.back();
 }

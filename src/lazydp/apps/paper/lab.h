@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lazydp/apps/bench_options.h"
@@ -23,6 +24,7 @@ struct Setting {
   std::uint64_t batch = 0;
   std::vector<std::string_view> algorithms = {};
   Kernels kernels = Kernels::fused;
+  bool tables_in_files = false;
 
   bool operator==(const Setting&) const = default;
 };
@@ -41,8 +43,9 @@ struct Measurement {
 
 class Lab {
  public:
-  Lab(const Effort& effort, std::uint64_t seed, Progress& progress)
-      : effort_(effort), seed_(seed), progress_(progress) {}
+  // Tables that are in files are in `folder` while they are needed.
+  Lab(const Effort& effort, std::uint64_t seed, std::string folder, Progress& progress)
+      : effort_(effort), seed_(seed), folder_(std::move(folder)), progress_(progress) {}
 
   const Effort& effort() const { return effort_; }
   std::uint64_t seed() const { return seed_; }
@@ -62,6 +65,7 @@ class Lab {
 
   Effort effort_;
   std::uint64_t seed_;
+  std::string folder_;
   Progress& progress_;
   std::list<Measurement> measured_;
 };

@@ -14,6 +14,7 @@
 namespace lazydp::apps::paper {
 namespace {
 
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr std::array<std::string_view, 3> kShown = {"sgd", "lazydp", "dpsgd-f"};
 
 double mean_of(const std::vector<Outcome>& outcomes, double Outcome::*part) {
@@ -22,7 +23,9 @@ double mean_of(const std::vector<Outcome>& outcomes, double Outcome::*part) {
          static_cast<double>(outcomes.size());
 }
 
-double overhead_share(const Measurement& lazy) {
+// LazyDP's own share of its step.
+double overhead_share(Lab& lab, const Setting& setting) {
+  const Measurement& lazy = lab.measure(own_overhead(setting));
   return update_of(lazy.of("lazydp")).overhead / parts_of(lazy.of("lazydp")).total();
 }
 
@@ -31,28 +34,53 @@ BarChart chart_of(const std::string& title, const std::string& note) {
                     ChartAxis::Scale::logarithmic);
 }
 
-void tell(Sheet& sheet, const std::string& label, double bytes, std::string_view algorithm,
-          double ms, double gain, double overhead, Standing standing) {
-  sheet.add({label, cell(bytes), std::string(algorithm), cell(ms), cell(gain), cell(overhead),
-             std::string(name_of(standing))});
-}
+// One row of the sheet.
+struct Told {
+  const Variation& variation;
+  std::string_view algorithm;
+  double bytes = kNone;
+  double ms = kNone;
+  double gain = kNone;
+  double overhead = kNone;
+  Standing standing = Standing::measured;
 
-// What becomes of tables that are larger than this run takes on: too large for the machine's
-// memory, or only for what the run was allowed. This is the one place where tables on a disk would
-// be measured.
-void tell_unmeasured(const Lab& lab, const Variation& variation, BarChart& chart, Sheet& sheet) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-  chart.groups.push_back(variation.label);
-  for (std::size_t i = 0; i < kShown.size(); ++i) {
-    Setting alone = variation.setting;
-    alone.algorithms = {kShown[i]};
-    const std::optional<double> needs = lab.lacks(alone);
-    const Standing standing = needs ? Standing::out_of_memory : Standing::not_measured;
-    chart.series[i].bars.push_back(
-        {.note = std::string(name_of(standing)) + (needs ? ": " + human_bytes(*needs) : "")});
-    tell(sheet, variation.label, needs.value_or(alone.table_bytes), kShown[i], kNone, kNone, kNone,
-         standing);
+  Cells cells() const {
+    return {variation.label, variation.setting.tables_in_files ? "files" : "memory",
+            cell(bytes),     std::string(algorithm),
+            cell(ms),        cell(gain),
+            cell(overhead),  std::string(name_of(standing))};
   }
+};
+
+// Tables larger than this run keeps in memory are in files, for all but DP-SGD(F), which writes
+// every row at every step. Of that, the memory that it would need.
+void tell_from_files(Lab& lab, const Variation& variation, double unit, BarChart& chart,
+                     Sheet& sheet) {
+  const Variation there = {variation.label, in_files(variation.setting)};
+  const Measurement& m = lab.measure(there.setting);
+  chart.groups.push_back(there.label + ", in files");
+  for (std::size_t i = 0; i < m.setting.algorithms.size(); ++i) {
+    const std::string_view name = m.setting.algorithms[i];
+    chart.series[i].bars.push_back({.value = m.ms(name) / unit});
+    sheet.add(Told{.variation = there,
+                   .algorithm = name,
+                   .bytes = m.table_bytes(),
+                   .ms = m.ms(name),
+                   .gain = m.ratio(name, "lazydp"),
+                   .overhead = name == "lazydp" ? overhead_share(lab, there.setting) : kNone}
+                  .cells());
+  }
+  Variation eager = variation;
+  eager.setting.algorithms = {kShown.back()};
+  const std::optional<double> needs = lab.lacks(eager.setting);
+  const Standing standing = needs ? Standing::out_of_memory : Standing::not_measured;
+  chart.series.back().bars.push_back(
+      {.note = std::string(name_of(standing)) + (needs ? ": " + human_bytes(*needs) : "")});
+  sheet.add(Told{.variation = eager,
+                 .algorithm = kShown.back(),
+                 .bytes = needs.value_or(eager.setting.table_bytes),
+                 .standing = standing}
+                .cells());
 }
 
 }  // namespace
@@ -70,22 +98,21 @@ std::string Study::overheads() const {
 }
 
 Study study(Lab& lab, const std::string& title, const std::vector<Variation>& variations) {
-  constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   Study result;
   Sheet& sheet = result.findings.sheet;
-  sheet.columns = {"variation",    "table_bytes",           "algorithm", "step_ms",
-                   "times_lazydp", "lazydp_overhead_share", "standing"};
+  sheet.columns = {"variation", "tables_in",    "table_bytes",           "algorithm",
+                   "step_ms",   "times_lazydp", "lazydp_overhead_share", "standing"};
   BarChart near = chart_of(title, "");
   BarChart far = chart_of("The same with the paper's tables: extrapolated",
                           "not measured: eager noise linear in bytes, all else as measured");
   double unit = 0.0;
   for (const Variation& variation : variations) {
     if (variation.setting.table_bytes > lab.effort().table_bytes) {
-      tell_unmeasured(lab, variation, near, sheet);
+      tell_from_files(lab, variation, unit, near, sheet);
       continue;
     }
     const Measurement& m = lab.measure(variation.setting);
-    const double overhead = overhead_share(lab.measure(own_overhead(variation.setting)));
+    const double overhead = overhead_share(lab, variation.setting);
     const auto paper_bytes =
         static_cast<double>(named_shape(variation.setting.model).table_bytes());
     const double there = eager_ms_at(m.of("dpsgd-f"), m.table_bytes(), paper_bytes);
@@ -101,11 +128,21 @@ Study study(Lab& lab, const std::string& title, const std::vector<Variation>& va
       near.series[i].bars.push_back({.value = m.ms(kShown[i]) / unit});
       far.series[i].bars.push_back(
           {.value = (eager ? there : m.ms(kShown[i])) / unit, .extrapolated = true});
-      tell(sheet, variation.label, m.table_bytes(), kShown[i], m.ms(kShown[i]),
-           m.ratio(kShown[i], "lazydp"), lazy ? overhead : kNone, Standing::measured);
+      sheet.add(Told{.variation = variation,
+                     .algorithm = kShown[i],
+                     .bytes = m.table_bytes(),
+                     .ms = m.ms(kShown[i]),
+                     .gain = m.ratio(kShown[i], "lazydp"),
+                     .overhead = lazy ? overhead : kNone}
+                    .cells());
     }
-    tell(sheet, variation.label, paper_bytes, "dpsgd-f", there, there / m.ms("lazydp"), kNone,
-         Standing::extrapolated);
+    sheet.add(Told{.variation = variation,
+                   .algorithm = "dpsgd-f",
+                   .bytes = paper_bytes,
+                   .ms = there,
+                   .gain = there / m.ms("lazydp"),
+                   .standing = Standing::extrapolated}
+                  .cells());
     result.outcomes.push_back({m.ratio("dpsgd-f", "lazydp"), there / m.ms("lazydp"), overhead});
   }
   result.findings.pictures = {{"", svg_of(near)}, {"extrapolated", svg_of(far)}};

@@ -30,8 +30,8 @@ struct Study {
   std::string overheads() const;  // "8.9 % to 11.9 %"
 };
 
-// Measures every variation whose tables are no larger than the run's largest, and says of the
-// others what they would need. The first variation is measured. The second picture has DP-SGD(F)
+// Measures every variation; one whose tables are larger than the run's largest has them in files,
+// without DP-SGD(F). The first variation's are in memory. The second picture has DP-SGD(F)
 // with the paper's tables, extrapolated.
 Study study(Lab& lab, const std::string& title, const std::vector<Variation>& variations);
 

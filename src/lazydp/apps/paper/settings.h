@@ -26,6 +26,14 @@ inline Setting variation(const Lab& lab) {
   return lab.standard({"sgd", "lazydp", "dpsgd-f"});
 }
 
+// SGD and LazyDP with tables that memory does not hold. DP-SGD(F) writes every row at every step
+// and can't.
+inline Setting in_files(Setting of) {
+  of.algorithms = {"sgd", "lazydp"};
+  of.tables_in_files = true;
+  return of;
+}
+
 // LazyDP alone with its stages apart: what it adds to a step.
 inline Setting own_overhead(Setting of) {
   of.algorithms = {"lazydp"};

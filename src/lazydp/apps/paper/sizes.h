@@ -10,7 +10,6 @@ namespace lazydp::apps::paper {
 
 inline constexpr double kPaperBytes = 96.14e9;  // of `mlperf` at full size: the paper's default
 inline constexpr std::array kCharacterised = {96.14e6, 961.4e6, 9.614e9, kPaperBytes};
-inline constexpr std::array kSensitivity = {24e9, 48e9, 96e9, 192e9};
 
 // The characterised sizes that are clearly below the run's largest, then that one.
 inline std::vector<double> sizes_to_measure(const Effort& effort) {
