@@ -87,13 +87,14 @@ TEST(Pooling, AddingGradientsIsTheAdjointOfPooling) {
       for (auto k = rng() % 6; k > 0; --k) bags.ids.push_back(static_cast<RowId>(rng() % 300));
       bags.offsets.push_back(bags.ids.size());
     }
+    constexpr std::size_t kFloats = 500 * 12;
     Matrix pooled(500, 12), d(500, 12);
-    for (std::size_t i = 0; i < std::size_t{500} * 12; ++i) d.data()[i] = normal(rng);
+    for (std::size_t i = 0; i < kFloats; ++i) d.data()[i] = normal(rng);
     pool(w, bags, mode, pooled.view());
     add_gradient(g, {&bags, mode, d.view()}, 1.0f, {});
     double left = 0.0;
     double right = 0.0;
-    for (std::size_t i = 0; i < std::size_t{500} * 12; ++i) left += double(pooled.data()[i]) * d.data()[i];
+    for (std::size_t i = 0; i < kFloats; ++i) left += double(pooled.data()[i]) * d.data()[i];
     for (RowId r = 0; r < 300; ++r) {
       for (std::size_t j = 0; j < 12; ++j) right += double(w.row(r)[j]) * g.row(r)[j];
     }
