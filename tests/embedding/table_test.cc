@@ -87,7 +87,7 @@ TEST(Pooling, AddingGradientsIsTheAdjointOfPooling) {
       for (auto k = rng() % 6; k > 0; --k) bags.ids.push_back(static_cast<RowId>(rng() % 300));
       bags.offsets.push_back(bags.ids.size());
     }
-    constexpr std::size_t kFloats = 500 * 12;
+    constexpr std::size_t kFloats = std::size_t{500} * 12;
     Matrix pooled(500, 12), d(500, 12);
     for (std::size_t i = 0; i < kFloats; ++i) d.data()[i] = normal(rng);
     pool(w, bags, mode, pooled.view());
