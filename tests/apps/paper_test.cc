@@ -50,22 +50,26 @@ double number(const Row& row, const std::string& column) {
   return std::stod(row.at(column));
 }
 
-// All experiments of one smoke run; taken once.
+// All experiments, as small as they can be; run once for all tests.
+struct SmokeRun {
+  Workplace place;
+  nlohmann::json json =
+      place.json({"bench", "paper", "--smoke", "--out", "found", "--threads", "2"});
+};
+
+const SmokeRun& smoke_run() {
+  static const SmokeRun run;
+  return run;
+}
+
 class Paper : public testing::Test {
  protected:
-  static void SetUpTestSuite() {
-    place_ = new Workplace;
-    json_ = new nlohmann::json(
-        place_->json({"bench", "paper", "--smoke", "--out", "found", "--threads", "2"}));
-  }
-  static void TearDownTestSuite() {
-    delete json_;
-    delete place_;
+  void SetUp() override {
+    const Ran& ran = smoke_run().place.last();
+    ASSERT_EQ(ran.code, 0) << ran.err;
   }
 
-  void SetUp() override { ASSERT_EQ(place_->last().code, 0) << place_->last().err; }
-
-  fs::path file(const std::string& name) const { return *place_ / "found" / name; }
+  fs::path file(const std::string& name) const { return smoke_run().place / "found" / name; }
   std::vector<Row> sheet(const std::string& experiment) const {
     return read_csv(file(experiment + ".csv"));
   }
@@ -82,9 +86,6 @@ class Paper : public testing::Test {
     EXPECT_EQ(found.size(), 1u) << experiment;
     return found.empty() ? Row{} : found.front();
   }
-
-  static inline Workplace* place_ = nullptr;
-  static inline nlohmann::json* json_ = nullptr;
 };
 
 const std::set<std::string> kNames = {
@@ -96,7 +97,7 @@ const std::set<std::string> kNames = {
 TEST_F(Paper, WritesNumbersAPictureAndAComparisonForEachExperiment) {
   std::set<std::string> names;
   const std::string index = contents(file("index.html"));
-  for (const auto& experiment : (*json_)["experiments"]) {
+  for (const auto& experiment : smoke_run().json["experiments"]) {
     const std::string name = experiment["name"];
     names.insert(name);
     const std::set<std::string> standings = {"measured", "counted", "extrapolated", "out of memory",
