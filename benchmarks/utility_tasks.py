@@ -1,0 +1,121 @@
+"""The data that the benchmark of accuracy trains on, as flags of `lazydp train`."""
+
+from __future__ import annotations
+
+import csv
+import subprocess
+from pathlib import Path
+
+ADULT = [
+    ("age", "dense"),
+    ("workclass", 32),
+    ("fnlwgt", "ignore"),
+    ("education", 64),
+    ("education-num", "dense"),
+    ("marital-status", 32),
+    ("occupation", 64),
+    ("relationship", 32),
+    ("race", 32),
+    ("sex", 16),
+    ("capital-gain", "dense"),
+    ("capital-loss", "dense"),
+    ("hours-per-week", "dense"),
+    ("native-country", 256),
+]
+
+
+def run(*words: str | Path) -> None:
+    subprocess.run([str(w) for w in words], check=True, stdout=subprocess.DEVNULL)
+
+
+def adult_schema() -> str:
+    text = 'missing = ["", "?"]\n'
+    for name, kind in ADULT:
+        text += f'[[column]]\nname = "{name}"\n'
+        text += (
+            f'role = "{kind}"\n'
+            if isinstance(kind, str)
+            else f'role = "categorical"\nrows = {kind}\n'
+        )
+    return text + (
+        '[[column]]\nname = "income"\nrole = "label"\n'
+        'positive = [">50K", ">50K."]\nnegative = ["<=50K", "<=50K."]\n'
+    )
+
+
+MOVIES_SCHEMA = """
+[[column]]
+name = "user"
+role = "categorical"
+rows = 20000
+[[column]]
+name = "movie"
+role = "categorical"
+rows = 10000
+[[column]]
+name = "genres"
+role = "multi"
+separator = "|"
+rows = 64
+[[column]]
+name = "month"
+role = "categorical"
+bucket = 2592000
+rows = 64
+[[column]]
+name = "rating"
+role = "label"
+positive_from = 8
+"""
+
+
+def prepare_adult(program: Path, source: Path, work: Path) -> list[str]:
+    (work / "adult.toml").write_text(adult_schema())
+    for part in ("train", "test"):
+        out = work / f"adult-{part}.ldp"
+        if not out.exists():
+            run(
+                program,
+                "convert",
+                "csv",
+                "--schema",
+                work / "adult.toml",
+                source / "adult" / f"{part}.csv",
+                out,
+            )
+    return ["--data", str(work / "adult-train.ldp"), "--test", str(work / "adult-test.ldp")]
+
+
+def prepare_movies(program: Path, source: Path, work: Path) -> list[str]:
+    """Ratings with their genres, oldest first: the last tenth is held out."""
+    out = work / "movies.ldp"
+    if not out.exists():
+        folder = source / "movietweetings-100k"
+        genres = {}
+        for line in (folder / "movies.dat").read_text().splitlines():
+            movie, _, kinds = line.split("::")
+            genres[movie] = kinds
+        ratings = [line.split("::") for line in (folder / "ratings.dat").read_text().splitlines()]
+        ratings.sort(key=lambda r: int(r[3]))
+        with (work / "movies.csv").open("w") as file:
+            csv.writer(file).writerows(
+                (u, m, genres.get(m, ""), when, stars) for u, m, stars, when in ratings
+            )
+        (work / "movies.toml").write_text(MOVIES_SCHEMA)
+        run(program, "convert", "csv", "--schema", work / "movies.toml", work / "movies.csv", out)
+    return ["--data", str(out)]
+
+
+def prepare_click(name: str) -> list[str]:
+    return ["--synthetic", name] + (
+        ["--model", "small", "--scale", "10"] if name == "click:large" else []
+    )
+
+
+def task_flags(program: Path, task: str, data: str | None, work: Path) -> list[str] | None:
+    """None: the task needs data that is not here."""
+    if task.startswith("click"):
+        return prepare_click(task)
+    if data is None:
+        return None
+    return {"adult": prepare_adult, "movies": prepare_movies}[task](program, Path(data), work)
