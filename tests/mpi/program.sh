@@ -68,6 +68,13 @@ refused 2 'rank 1 differs: eval-every is "3" there and nothing on rank 0'
 unequal "$program" "${run[@]}" --out elsewhere
 refused 2 'rank 1 differs: out is "elsewhere" there and nothing on rank 0'
 [[ ! -e elsewhere ]] || fail "a refused run left something"
+mkdir here there # machines that share no disk
+code=0
+"$mpirun" --oversubscribe --bind-to none --mca btl self,vader \
+  -n 1 --wdir "$scratch/here" "$program" "${run[@]}" --out run : \
+  -n 1 --wdir "$scratch/there" "$program" "${run[@]}" --out run >said 2>&1 || code=$?
+refused 2 "out is 'run', where this rank does not find what rank 0 wrote"
+[[ -z $(ls there) ]] || fail "a refused rank left something"
 version=$("$program" --version | grep -o '[0-9]*\.[0-9]*\.[0-9]*')
 sed "s/${version//./\\.}/9.9.9/g" "$program" >other_version # as long as it is: nothing moves
 ((${#version} == 5)) || fail "this check needs a version of five characters"
