@@ -97,15 +97,15 @@ class KilledWhileItChanges : public testing::TestWithParam<Change> {};
 
 // The same command, as often as it takes.
 TEST_P(KilledWhileItChanges, ARunEndsInTheSameModel) {
-  const auto& [name, first, flags, expected] = GetParam();
+  const Change& change = GetParam();
   const Workplace at;
   const auto begin = [&](const std::string& out) {
     const Words words = tiny({"train", "--quiet", "--steps", "40", "--seed", "5"}) +
-                        Words{"--checkpoint-every", "10", "--out", out} + first;
+                        Words{"--checkpoint-every", "10", "--out", out} + change.first;
     ASSERT_EQ(at.run(words).code, 0);
   };
   const auto go_on = [&](const std::string& out) {
-    return Words{"resume", out, "--quiet", "--threads", "1"} + flags;
+    return Words{"resume", out, "--quiet", "--threads", "1"} + change.flags;
   };
   begin("whole");
   const auto start = std::chrono::steady_clock::now();
@@ -129,7 +129,7 @@ TEST_P(KilledWhileItChanges, ARunEndsInTheSameModel) {
       ASSERT_TRUE(code == 0 || code == -SIGKILL) << code << child.err();
     }
     ASSERT_EQ(at.run({"release", "run", "--quiet"}).code, 0);
-    EXPECT_EQ(ledger(at, "run"), expected);
+    EXPECT_EQ(ledger(at, "run"), change.ledger);
     EXPECT_EQ(weights(at, "run/model"), weights(at, "whole/model"));
     fs::remove_all(at / "run");
     fs::remove_all(at / "tables");
