@@ -69,10 +69,13 @@ Schedule schedule_or_constant(const Text& text) {
   return text ? Schedule::parse(*text) : Schedule{};
 }
 
-Sampling choose_sampling(const Given& given) {
+// Without noise there is no claim for Poisson sampling to hold up, and people go through their data
+// once an epoch: that learns a little more from as many steps.
+Sampling choose_sampling(const Given& given, const Recipe& recipe, bool units) {
   constexpr std::array<std::pair<std::string_view, Sampling>, 2> kWays = {
       {{"poisson", Sampling::poisson}, {"shuffled", Sampling::shuffled}}};
-  return given.sampling ? choice("sampling", *given.sampling, kWays) : Sampling::poisson;
+  if (given.sampling) return choice("sampling", *given.sampling, kWays);
+  return recipe.noise == NoisePolicy::none && !units ? Sampling::shuffled : Sampling::poisson;
 }
 
 // By default below one in the number of examples: a delta as large as that would allow giving
@@ -211,7 +214,7 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
   plan.clip_schedule = schedule_or_constant(given.clip_schedule);
   run.delta = choose_delta(given, defaults, run.task.examples());
   if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
-  run.sampling = choose_sampling(given);
+  run.sampling = choose_sampling(given, recipe, data && data->units);
   choose_budget(given, defaults, run);
   const Defaults tuned = tuned_for_noise(defaults, plan.mechanism.noise_multiplier);
   plan.table_rate = value_or(given.lr, "lr", positive, tuned.table_rate);
