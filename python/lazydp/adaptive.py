@@ -14,6 +14,7 @@ from torch import Tensor
 
 from lazydp.captures import Batch
 from lazydp.engine import PrivacyEngine
+from lazydp.exchange import Exchange
 from lazydp.ghost import PrivateLoss, per_example
 from lazydp.optimizer import clip_factors
 
@@ -25,11 +26,21 @@ class AdaptiveLoss(PrivateLoss, DPTensorFastGradientAdaptiveClipping):  # type: 
         """By the new bound, whose price the noise of this step pays."""
         squared: Tensor = self.module.squared_norms(batches)
         norms = squared[torch.isfinite(squared)].sqrt()
-        if len(norms) > 0:
-            bound, multiplier = self._update_clip_and_noise(norms)
+        exchange: Exchange = self.module._lazydp_tables.exchange
+        below = float((norms <= self.module.max_grad_norm).sum())
+        below, examples = exchange.add_up([below, float(len(norms))])
+        if examples > 0:
+            # Opacus counts norms: as many as all ranks have. The count's noise is rank 0's.
+            norms = torch.full((int(examples),), torch.inf)
+            norms[: int(below)] = 0.0
+            bound, multiplier = exchange.of_the_first([*self._update_clip_and_noise(norms)])
             self.module.max_grad_norm = self.optimizer.max_grad_norm = bound
             self.optimizer._adjusted_noise_multiplier = multiplier
         return clip_factors(squared, self.module.max_grad_norm)
+
+    def _is_distributed(self) -> bool:
+        """Say that Opacus has nothing to add up: all ranks' norms are in what it is given."""
+        return False
 
 
 class AdaptiveCriterion(DPLossFastGradientAdaptiveClipping):  # type: ignore[misc]

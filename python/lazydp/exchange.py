@@ -29,6 +29,12 @@ class Exchange(Protocol):
     def synchronise(self, tables: list[PrivateTable]) -> None:
         """Before a step opens: settle what anyone settled; share clipped gradients."""
 
+    def add_up(self, values: list[float]) -> list[float]:
+        """Sums over all ranks."""
+
+    def of_the_first(self, values: list[float]) -> list[float]:
+        """Those of rank 0."""
+
 
 class Alone:
     """There is one replica: nobody to tell."""
@@ -43,6 +49,14 @@ class Alone:
 
     def synchronise(self, tables: list[PrivateTable]) -> None:
         """Nothing to share."""
+
+    def add_up(self, values: list[float]) -> list[float]:
+        """Nobody adds anything."""
+        return values
+
+    def of_the_first(self, values: list[float]) -> list[float]:
+        """There is no other."""
+        return values
 
 
 class Replicas:
@@ -89,6 +103,18 @@ class Replicas:
             table.pending = [news.part(rows) for news in news_of_table if len(news.lengths)]
         self._read = {}
         self._read_all = set()
+
+    def add_up(self, values: list[float]) -> list[float]:
+        """Sums, the same on every rank."""
+        sums = torch.tensor(values, dtype=torch.float64)
+        dist.all_reduce(sums, group=self._group)
+        return sums.tolist()  # type: ignore[no-any-return]
+
+    def of_the_first(self, values: list[float]) -> list[float]:
+        """What rank 0 has: for what is drawn at random and must be the same everywhere."""
+        shared = torch.tensor(values, dtype=torch.float64)
+        dist.broadcast(shared, src=0, group=self._group)
+        return shared.tolist()  # type: ignore[no-any-return]
 
     def _news_of(self, table: PrivateTable) -> News:
         reads = self._read.get(table, [])

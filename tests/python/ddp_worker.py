@@ -8,18 +8,29 @@ from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as D
 from torch.utils.data import DataLoader
 from torch.utils.data.distributed import DistributedSampler
 
-from lazydp import PrivacyEngine
+from lazydp import PrivacyEngine, PrivacyEngineAdaptiveClipping
 from models import build, data, squared_loss
 
 
-def train(model, *, noise, batch, sampler=None, mode="hooks", extra_reads=False):
+def train(
+    model,
+    *,
+    noise,
+    batch,
+    sampler=None,
+    mode="hooks",
+    engine=PrivacyEngine,
+    multiplier=0.7,
+    extra_reads=False,
+):
     """A few steps; with extra_reads, rank 0 alone also evaluates, and saves, in between."""
+    rank = dist.get_rank() if dist.is_initialized() else 0
     loader = DataLoader(data(), batch_size=batch, sampler=sampler)
-    made = PrivacyEngine(accountant="rdp").make_private(
+    made = engine(accountant="rdp").make_private(
         module=model,
         optimizer=torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.5),
         data_loader=loader,
-        noise_multiplier=0.7,
+        noise_multiplier=multiplier,
         max_grad_norm=1.3,
         poisson_sampling=False,
         noise=noise,
@@ -31,7 +42,8 @@ def train(model, *, noise, batch, sampler=None, mode="hooks", extra_reads=False)
     criterion = made[2] if mode == "ghost" else None
     for _ in range(2):
         for number, one in enumerate(batches):
-            if extra_reads and dist.get_rank() == 0:
+            torch.manual_seed(10 * number + rank)  # an adaptive bound's own noise
+            if extra_reads and rank == 0:
                 private.eval()
                 with torch.no_grad():
                     private(*data(seed=number)[:][:2])
@@ -44,7 +56,8 @@ def train(model, *, noise, batch, sampler=None, mode="hooks", extra_reads=False)
             else:
                 criterion(private(*one[:2]), one[2]).backward()
             optimizer.step()
-    return {k.split("module.")[-1]: v.clone() for k, v in private.state_dict().items()}
+    weights = {k.split("module.")[-1]: v.clone() for k, v in private.state_dict().items()}
+    return weights | {"bound": torch.tensor(float(optimizer.max_grad_norm))}
 
 
 CASES = {
@@ -52,6 +65,12 @@ CASES = {
     "each_step": {"noise": "lazy_each_step"},
     "every_row": {"noise": "every_row"},
     "ghost": {"noise": "lazy", "mode": "ghost"},
+    "adaptive": {
+        "noise": "lazy",
+        "mode": "ghost",
+        "engine": PrivacyEngineAdaptiveClipping,
+        "multiplier": 0.3,
+    },
 }
 
 
