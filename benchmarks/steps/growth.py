@@ -1,6 +1,7 @@
 """Step time against batch, pooling, table size, dimension and threads: make bench-growth.
 
-Writes growth.csv and, for each axis, one SVG; nothing should grow faster than the work does.
+Writes growth.csv, and growth.svg with a panel for each axis; nothing should grow faster than the
+work does.
 """
 
 from __future__ import annotations
@@ -54,17 +55,20 @@ def measure(axis: str, rounds: int) -> list[dict]:
     return rows
 
 
-def svg(axis: str, rows: list[dict]) -> str:
+WIDTH, HEIGHT = 420, 300  # of a panel
+
+
+def panel(axis: str, rows: list[dict], x: int, y: int) -> str:
     """Both axes logarithmic; a dotted line grows as fast as x."""
-    width, height, margin = 420, 300, 50
+    width, height, margin = WIDTH, HEIGHT, 50
     xs = [math.log10(r["x"]) for r in rows]
     series = {a: [math.log10(r[f"{a}_ms"]) for r in rows] for a in ALGORITHMS}
     low = min(min(s) for s in series.values()) - 0.1
     high = max(max(s) for s in series.values()) + 0.1
 
-    def at(x: float, y: float) -> str:
-        across = (x - xs[0]) / (xs[-1] - xs[0] or 1)
-        up = (y - low) / (high - low)
+    def at(right: float, above: float) -> str:
+        across = (right - xs[0]) / (xs[-1] - xs[0] or 1)
+        up = (above - low) / (high - low)
         return (
             f"{margin + across * (width - 2 * margin):.1f},"
             f"{height - margin - up * (height - 2 * margin):.1f}"
@@ -76,14 +80,16 @@ def svg(axis: str, rows: list[dict]) -> str:
     start = series["lazydp"][0]
     end = min(xs[-1], xs[0] + high - start)
     dashed = 'stroke="#999" stroke-dasharray="2 3"'
-    parts = [line([(xs[0], start), (end, start + end - xs[0])], dashed)]
+    parts = []
+    if axis != "threads":  # more of them is not more work
+        parts.append(line([(xs[0], start), (end, start + end - xs[0])], dashed))
     colours = {"sgd": "#888888", "lazydp": "#0b6e4f"}
     for k, (name, ys) in enumerate(series.items()):
         points, colour = list(zip(xs, ys, strict=True)), colours[name]
         parts.append(line(points, f'stroke="{colour}" stroke-width="2"'))
         parts.append(f'<text x="{margin + 5}" y="{20 + 16 * k}" fill="{colour}">{name}</text>')
-    for r, x in zip(rows, xs, strict=True):
-        px = at(x, low).split(",")[0]
+    for r, right in zip(rows, xs, strict=True):
+        px = at(right, low).split(",")[0]
         place = f'x="{px}" y="{height - margin + 16}" text-anchor="middle"'
         parts.append(f"<text {place}>{r['x']:g}</text>")
     for r in (rows[0], rows[-1]):
@@ -94,9 +100,23 @@ def svg(axis: str, rows: list[dict]) -> str:
         )
     parts.append(f'<text x="{width / 2}" y="{height - 10}" text-anchor="middle">{axis}</text>')
     return (
+        f'<svg x="{x}" y="{y}" width="{width}" height="{height}">\n'
+        + "\n".join(parts)
+        + "\n</svg>\n"
+    )
+
+
+def svg(by_axis: dict[str, list[dict]]) -> str:
+    """Two panels beside each other."""
+    panels = [
+        panel(axis, rows, WIDTH * (i % 2), HEIGHT * (i // 2))
+        for i, (axis, rows) in enumerate(by_axis.items())
+    ]
+    width, height = 2 * WIDTH, HEIGHT * math.ceil(len(panels) / 2)
+    return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" '
         f'font-family="sans-serif" font-size="11">\n<rect width="{width}" height="{height}" '
-        f'fill="white"/>\n' + "\n".join(parts) + "\n</svg>\n"
+        f'fill="white"/>\n' + "".join(panels) + "</svg>\n"
     )
 
 
@@ -107,11 +127,9 @@ def main() -> None:
     parser.add_argument("axes", nargs="*", default=list(AXES), help=", ".join(AXES))
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    everything = []
-    for axis in options.axes:
-        rows = measure(axis, options.rounds)
-        everything += rows
-        (options.out / f"growth-{axis}.svg").write_text(svg(axis, rows))
+    by_axis = {axis: measure(axis, options.rounds) for axis in options.axes}
+    (options.out / "growth.svg").write_text(svg(by_axis))
+    everything = [row for rows in by_axis.values() for row in rows]
     with open(options.out / "growth.csv", "w", newline="") as file:
         writer = csv.DictWriter(file, fieldnames=everything[0])
         writer.writeheader()
