@@ -26,6 +26,14 @@ constexpr Defaults kClickPlain = {.batch = 256,
                                   .dense_rate = 0.2,
                                   .shape = Schedule::Shape::polynomial,
                                   .clip_norm = kInfinity};
+// For a log of some ten thousand lines. Higher than for `click`, whose rates leave some models of
+// few examples where they began.
+constexpr Defaults kFilePlain = {.batch = 256,
+                                 .epochs = 4,
+                                 .table_rate = 3,
+                                 .dense_rate = 0.5,
+                                 .shape = Schedule::Shape::polynomial,
+                                 .clip_norm = kInfinity};
 constexpr Defaults kLargePrivate = {.batch = 16384,
                                     .epochs = 10,
                                     .table_rate = 30,
@@ -92,7 +100,7 @@ Defaults defaults_for_file(std::uint64_t examples, const Recipe& recipe) {
   constexpr double kUsualEpsilon = 8.0;
   const bool many = examples >= kMany;
   Defaults defaults =
-      recipe.clips() ? (many ? kLargePrivate : kClickPrivate) : (many ? kLargePlain : kClickPlain);
+      recipe.clips() ? (many ? kLargePrivate : kClickPrivate) : (many ? kLargePlain : kFilePlain);
   const std::uint64_t share = recipe.clips() ? examples / 16 : examples / 64;
   const auto found_for = static_cast<double>(defaults.batch);
   defaults.batch = std::min(defaults.batch, std::bit_floor(std::max<std::uint64_t>(1, share)));
