@@ -55,9 +55,11 @@ struct Told {
 // Tables larger than this run keeps in memory are in files, for all but DP-SGD(F), which writes
 // every row at every step. Of that, the memory that it would need.
 void tell_from_files(Lab& lab, const Variation& variation, double unit, BarChart& chart,
-                     Sheet& sheet) {
+                     Study& study) {
+  Sheet& sheet = study.findings.sheet;
   const Variation there = {variation.label, in_files(variation.setting)};
   const Measurement& m = lab.measure(there.setting);
+  study.overhead_shares.push_back(overhead_share(lab, there.setting));
   chart.groups.push_back(there.label + ", in files");
   for (std::size_t i = 0; i < m.setting.algorithms.size(); ++i) {
     const std::string_view name = m.setting.algorithms[i];
@@ -67,7 +69,7 @@ void tell_from_files(Lab& lab, const Variation& variation, double unit, BarChart
                    .bytes = m.table_bytes(),
                    .ms = m.ms(name),
                    .gain = m.ratio(name, "lazydp"),
-                   .overhead = name == "lazydp" ? overhead_share(lab, there.setting) : kNone}
+                   .overhead = name == "lazydp" ? study.overhead_shares.back() : kNone}
                   .cells());
   }
   Variation eager = variation;
@@ -92,9 +94,8 @@ double Study::mean_far_gain() const {
   return mean_of(outcomes, &Outcome::far_gain);
 }
 std::string Study::overheads() const {
-  const auto [least, most] =
-      std::ranges::minmax(outcomes, {}, [](const Outcome& o) { return o.overhead; });
-  return percent(least.overhead) + " to " + percent(most.overhead);
+  const auto [least, most] = std::ranges::minmax(overhead_shares);
+  return percent(least) + " to " + percent(most);
 }
 
 Study study(Lab& lab, const std::string& title, const std::vector<Variation>& variations) {
@@ -108,7 +109,7 @@ Study study(Lab& lab, const std::string& title, const std::vector<Variation>& va
   double unit = 0.0;
   for (const Variation& variation : variations) {
     if (variation.setting.table_bytes > lab.effort().table_bytes) {
-      tell_from_files(lab, variation, unit, near, sheet);
+      tell_from_files(lab, variation, unit, near, result);
       continue;
     }
     const Measurement& m = lab.measure(variation.setting);
@@ -143,7 +144,8 @@ Study study(Lab& lab, const std::string& title, const std::vector<Variation>& va
                    .gain = there / m.ms("lazydp"),
                    .standing = Standing::extrapolated}
                   .cells());
-    result.outcomes.push_back({m.ratio("dpsgd-f", "lazydp"), there / m.ms("lazydp"), overhead});
+    result.outcomes.push_back({m.ratio("dpsgd-f", "lazydp"), there / m.ms("lazydp")});
+    result.overhead_shares.push_back(overhead);
   }
   result.findings.pictures = {{"", svg_of(near)}, {"extrapolated", svg_of(far)}};
   return result;

@@ -14,16 +14,16 @@ struct Variation {
   Setting setting;
 };
 
-// How many times longer DP-SGD(F) takes than LazyDP, and what share of LazyDP's step is its own.
+// How many times longer DP-SGD(F) takes than LazyDP.
 struct Outcome {
   double gain = 0.0;
   double far_gain = 0.0;  // extrapolated to the paper's tables
-  double overhead = 0.0;
 };
 
 struct Study {
-  Findings findings;  // without comparisons
-  std::vector<Outcome> outcomes;
+  Findings findings;                    // without comparisons
+  std::vector<Outcome> outcomes;        // of variations in memory
+  std::vector<double> overhead_shares;  // of LazyDP's steps, what is its own; of all variations
 
   double mean_gain() const;
   double mean_far_gain() const;

@@ -51,7 +51,9 @@ Findings table_size(Lab& lab) {
        "every step reads rows for the first time, as at the start of training; what " +
            std::to_string(from_files.options.rounds) + " steps touch stays in the page cache"},
       {"LazyDP's overhead over sizes", "not stated", found.overheads(),
-       "histories of larger tables miss the caches more often"}};
+       "histories of larger tables miss the caches more often; from files it includes finding "
+       "where "
+       "each row lies"}};
   return findings;
 }
 
