@@ -6,8 +6,8 @@ cd "$(dirname "$0")/.."
 . scripts/tools.sh
 scripts/build.sh package
 out=build/packages
-rm -rf "$out"
 mkdir -p "$out"
+rm -rf "$out"/*.deb "$out"/*.tar.gz "$out"/SHA256SUMS "$out"/_CPack_Packages # wheels may be there too
 "$(dirname "$(find_cmake)")/cpack" --config build/package/CPackConfig.cmake -B "$out" >"$out/log" 2>&1 ||
   { tail -n 20 "$out/log"; exit 1; }
 rm -rf "$out/_CPack_Packages"
