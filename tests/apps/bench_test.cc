@@ -33,6 +33,7 @@ TEST(BenchSteps, MeasuresEveryContenderAndEveryRatio) {
     EXPECT_TRUE(result["stages_ms"].contains("settle"));
     EXPECT_FALSE(result["stages_ms"].contains("data")) << "drawing the batch is not in the step";
     EXPECT_GT(result["data_ms"], 0.0);
+    EXPECT_GE(result["wall_ms"], result["data_ms"]) << "of whole steps";
     const bool waits = result["algorithm"].get<std::string>().starts_with("lazydp");
     EXPECT_EQ(result["lateness"].is_number(), waits);
     EXPECT_EQ(result["noise_elements_per_second"].is_number(), result["algorithm"] == "dpsgd-f");

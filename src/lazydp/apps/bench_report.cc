@@ -116,6 +116,7 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
                                  {"p90", quantile(ms, 0.9)}}},
                                {"stages_ms", json_of(stages_without_data(options, m))},
                                {"data_ms", m.times.stage_ms(Stage::data)},
+                               {"wall_ms", m.spent.wall_seconds * 1e3 / m.times.steps()},
                                {"rows_read", m.times.rows_read()},
                                {"rows_written", m.times.rows_written()},
                                {"history_bytes", m.history_bytes},

@@ -7,6 +7,7 @@
 #include "lazydp/apps/contender.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/run_options.h"
+#include "lazydp/apps/stopwatch.h"
 #include "lazydp/base/energy.h"
 
 namespace lazydp::apps {
@@ -18,13 +19,15 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 class Meter {
  public:
   Spent since() const {
-    return {.cpu_seconds = cpu_seconds() - cpu_seconds_,
+    return {.wall_seconds = watch_.seconds(),
+            .cpu_seconds = cpu_seconds() - cpu_seconds_,
             .joules = energy_counters().joules_since(energy_)};
   }
 
  private:
   double cpu_seconds_ = cpu_seconds();
   EnergyCounters energy_ = energy_counters();
+  Stopwatch watch_;
 };
 
 // The order of round r: rotated by one each time, and turned round after every full turn, so that

@@ -13,10 +13,12 @@ namespace lazydp::apps {
 
 // Over all counted steps of one contender.
 struct Spent {
-  double cpu_seconds = 0.0;  // of all threads
-  double joules = 0.0;       // of the whole machine; NaN where it has no counters that we may read
+  double wall_seconds = 0.0;  // by a watch of its own, that knows nothing of stages
+  double cpu_seconds = 0.0;   // of all threads
+  double joules = 0.0;        // of the whole machine; NaN where it has no counters that we may read
 
   Spent& operator+=(const Spent& more) {
+    wall_seconds += more.wall_seconds;
     cpu_seconds += more.cpu_seconds;
     joules += more.joules;
     return *this;
