@@ -11,8 +11,8 @@ if [[ ${1:-} != --build ]]; then
   trap 'rm -rf "$copy"' EXIT
 fi
 mkdir -p "$copy"
-rm -rf "$copy"/{src,tests}
-cp -r CMakeLists.txt cmake src tests "$copy"
+rm -rf "$copy"/{src,tests,benchmarks}
+cp -r CMakeLists.txt cmake src tests benchmarks "$copy"
 (cd "$copy" && GIT_DIR=/nonexistent git apply --recount "$patch") || {
   echo "FAILED: the patch no longer applies; make the same change again and save git diff -U2"
   exit 1
