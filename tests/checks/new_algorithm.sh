@@ -22,7 +22,7 @@ if [[ ${1:-} != --build ]]; then exit 0; fi
 
 . scripts/tools.sh
 cd "$copy"
-configure_tree build -S . -B build -G Ninja -D CMAKE_BUILD_TYPE=Release -D LAZYDP_TESTS=ON
+configure_tree build -S . -B build -G Ninja -D CMAKE_BUILD_TYPE=RelWithDebInfo -D LAZYDP_TESTS=ON
 "$(find_cmake)" --build build --target lazydp noise_tests train_tests
 export OMP_WAIT_POLICY=passive
 build/tests/noise_tests --gtest_brief=1 --gtest_filter='LazyBounded.*'
