@@ -43,12 +43,13 @@ seen = [tuple(map(int, line.split())) for line in open(path)]
 later = seen[len(seen) // 3: -1]  # the last look may catch the end
 if len(later) < 10:
     sys.exit(f"soak: {name}: too short to tell whether anything grows")
-memory, grown = later[0][0], max(m for m, _ in later)
-# While a checkpoint is written one more file is open: what counts is the least.
+# A checkpoint that is written has a file open, and accounting takes memory for a moment: what counts
+# is the least of a while.
 fifth = len(later) // 5
-files, more = min(f for _, f in later[:fifth]), min(f for _, f in later[-fifth:])
-print(f"soak: {name}: memory {memory} -> {grown} kB at most ({grown / memory - 1:+.2%}), "
-      f"open files {files} -> {more}")
+memory, files = (min(values) for values in zip(*later[:fifth]))
+grown, more = (min(values) for values in zip(*later[-fifth:]))
+print(f"soak: {name}: memory {memory} -> {grown} kB ({grown / memory - 1:+.2%}, "
+      f"at most {max(m for m, _ in later)}), open files {files} -> {more}")
 if grown > 1.01 * memory or more > files:
     sys.exit(f"soak: {name}: something grows")
 PY
