@@ -9,12 +9,15 @@ namespace lazydp {
 // The line of the first character beyond ASCII that stands outside of quotes and comments; 0 if
 // there is none. TOML allows none there, and on some of them (U+00A1 to U+0499 and a few others)
 // toml++ 3.3 runs into undefined behaviour when it asks whether they are white space. Up to the
-// first mistake, at which toml++ stops, this sees the same quotes and comments as it does.
+// first mistake, at which toml++ stops, this sees the same quotes and comments as it does: a quote
+// where no string can begin is no quote, because toml++ looks beyond it for the end of a value.
 inline std::size_t line_beyond_ascii(std::string_view text) {
   constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
   if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
   constexpr char kNothing = '\0', kComment = '#';
+  constexpr std::string_view kBeforeAString = "\n=,[{.";
   char within = kNothing;  // or a comment, or the quote that will end it
+  char before = '\n';      // the last character outside of quotes that is no blank
   bool three = false;      // of those quotes: lines may end within
   std::size_t line = 1;
   const auto three_at = [text](std::size_t i) {
@@ -25,9 +28,13 @@ inline std::size_t line_beyond_ascii(std::string_view text) {
     if (c == '\n') {
       ++line;
       if (!three) within = kNothing;
+      before = c;
     } else if (within == kNothing) {
       if (static_cast<unsigned char>(c) >= 0x80) return line;
-      if (c != kComment && c != '"' && c != '\'') continue;
+      const bool quote = c == '"' || c == '\'';
+      const bool opens = quote && kBeforeAString.find(before) != std::string_view::npos;
+      if (c != ' ' && c != '\t') before = c;
+      if (!opens && c != kComment) continue;
       within = c;
       three = c != kComment && three_at(i);
       if (three) i += 2;
