@@ -21,7 +21,7 @@ test: ## build and run every test that is not labelled slow, the Python package'
 	@scripts/fuzz.sh --runs 40000
 	@scripts/test_python.sh
 
-fuzz: ## feed every parser with made-up files, MINUTES=10 each (make test: about ten seconds)
+fuzz: ## feed every parser with made-up files, MINUTES=10 each (make test: ten to twenty seconds)
 	@scripts/install.sh fuzz
 	@scripts/fuzz.sh $$((60 * $(or $(MINUTES),10)))
 

@@ -65,8 +65,13 @@ TEST(BenchSteps, MeasuresTablesInFilesAndLeavesNothingThere) {
   const auto json = place.json(with("sgd,eana,lazydp"));
   ASSERT_EQ(place.last().code, 0) << place.last().err;
   EXPECT_EQ(json["results"].size(), 3u);
+  EXPECT_EQ(json["tables_in"], "files");
   EXPECT_TRUE(std::filesystem::is_empty(place / "rows"));
 
+  const Ran all =
+      place.run(tiny({"bench", "steps"}, {"--rounds", "1", "--table-storage", "file:rows"}));
+  EXPECT_EQ(all.code, 0) << all.err;
+  EXPECT_EQ(all.out.find("dpsgd"), std::string::npos) << "the default leaves out who can't";
   const Ran refused = place.run(with("sgd,dpsgd-f"));
   EXPECT_EQ(refused.code, 2);
   EXPECT_NE(refused.err.find("dpsgd-f writes every row at every step"), std::string::npos)

@@ -130,7 +130,7 @@ TEST_F(Convert, RefusesToReplaceWhatIsNoDataFile) {
   place_.write("b.csv", some_lines(10));
   const Ran forgot = csv({"a.csv", "b.csv"});
   EXPECT_EQ(forgot.code, 2);
-  EXPECT_NE(forgot.err.find("'b.csv' is there and is no data file"), std::string::npos);
+  EXPECT_NE(forgot.err.find("'b.csv' is there already, and is no data file"), std::string::npos);
   EXPECT_EQ(contents(place_ / "b.csv"), some_lines(10));
   EXPECT_EQ(csv({"a.csv", "./a.csv"}).code, 2);
   EXPECT_EQ(csv({"a.csv"}).code, 2);

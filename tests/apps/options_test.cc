@@ -35,6 +35,11 @@ TEST(RunOptions, ByDefaultTrainLazyDpOnTheClickTask) {
 TEST(RunOptions, WhatDoesNotClipHasOtherDefaults) {
   const RunOptions sgd = choose_run(given({{&Given::algorithm, "sgd"}}));
   EXPECT_EQ(sgd.batch, 256u);
+  EXPECT_EQ(sgd.sampling, Sampling::shuffled) << "there is no claim to hold up";
+  const RunOptions rare =
+      choose_run(given({{&Given::algorithm, "sgd"}, {&Given::sampling_rate, "1e-6"}}));
+  EXPECT_EQ(rare.batch, 1u);
+  EXPECT_EQ(rare.plan.mechanism.expected_batch, 1.0) << "batches of fixed size are as large";
   EXPECT_EQ(sgd.plan.steps, 3125u);
   EXPECT_EQ(sgd.plan.mechanism.noise_multiplier, 0.0);
   EXPECT_EQ(sgd.plan.mechanism.clip_norm, std::numeric_limits<double>::infinity());

@@ -14,12 +14,15 @@ constexpr double kTinyRate = 1e-6;
 constexpr Step kMaxRounds = 100'000;
 constexpr Step kAgingSteps = 1'000'000;  // may have passed before the first round
 
-// Those whose step is one backward pass, unless somebody names others.
+// Those whose step is one backward pass, and that can have their tables where they are, unless
+// somebody names others.
 std::vector<Recipe> choose_contenders(const Given& given) {
   std::vector<Recipe> contenders;
   if (!given.algorithms) {
-    std::ranges::copy_if(kRecipes, std::back_inserter(contenders), [](const Recipe& recipe) {
-      return recipe.clip == ClipMethod::none || recipe.clip == ClipMethod::ghost;
+    const bool in_memory = !given.table_storage || *given.table_storage == "memory";
+    std::ranges::copy_if(kRecipes, std::back_inserter(contenders), [&](const Recipe& recipe) {
+      return (recipe.clip == ClipMethod::none || recipe.clip == ClipMethod::ghost) &&
+             (in_memory || recipe.noise != NoisePolicy::every_row);
     });
     return contenders;
   }

@@ -79,7 +79,8 @@ void print_bench(std::ostream& out, const BenchOptions& options,
   const ModelShape& shape = options.model.shape;
   out << "\n"
       << shape.name << ", tables " << human_bytes(static_cast<double>(shape.table_bytes()))
-      << ", synthetic " << options.task.name << ", pooling " << shape.pooling << ", batch "
+      << (options.table_folder ? " in files" : "") << ", synthetic " << options.task.name
+      << ", pooling " << shape.pooling << ", batch "
       << with_commas(static_cast<double>(options.batch)) << ", " << thread_count()
       << (thread_count() == 1 ? " thread, " : " threads, ") << options.rounds << " rounds, settle "
       << settle_name(options.performance) << ", " << stages_name(options.performance)
@@ -103,6 +104,7 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
                {"settle", settle_name(options.performance)},
                {"stages", stages_name(options.performance)},
                {"table_bytes", shape.table_bytes()},
+               {"tables_in", options.table_folder ? "files" : "memory"},
                {"lateness", lateness_of(measured)},
                {"results", Json::array()},
                {"ratios", Json::array()}};

@@ -159,6 +159,10 @@ void convert_criteo(const Given& given) {
 }
 
 void convert_csv(const Given& given) {
+  if (given.guess && given.schema) {
+    throw UserError("schema is '" + *given.schema +
+                    "', but --guess makes one; give one of the two");
+  }
   if (given.guess) return guess(given);
   if (!given.schema) {
     throw UserError("no schema is given; say --schema FILE, and --guess to get a first one");

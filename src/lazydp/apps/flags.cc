@@ -90,7 +90,8 @@ constexpr std::array kFlags = {
     Flag{"--show", &G::show, kInspect, "N", kData, "print the first examples; 0"},
     Flag{"--verify", &G::verify, kInspect, "", kData, "read and check every page"},
     Flag{"--sampling", &G::sampling, kTrain, "poisson|shuffled", kData,
-         "how batches are drawn; shuffled claims no epsilon; poisson, for sgd shuffled"},
+         "how batches are drawn; shuffled claims no epsilon; poisson; for sgd without "
+         "--privacy-unit shuffled"},
     Flag{"--sampling-rate", &G::sampling_rate, kMechanism, "Q", kData,
          "probability that an example joins a step; instead of --batch"},
     Flag{"--batch", &G::batch, kRuns | kCosts, "N", kData, "expected examples in a step"},

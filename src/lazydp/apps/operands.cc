@@ -31,7 +31,8 @@ void refuse_to_replace(const std::string& path) {
   if (path == "-") throw UserError("the output is '-'; it must be a file");
   if (!fs::is_regular_file(path, ignored) || is_data_file(path)) return;
   throw UserError("the output '" + path +
-                  "' is there and is no data file; name another, or remove it first");
+                  "' is there already, and is no data file that may be replaced; name another, or "
+                  "remove it first");
 }
 
 InputsAndOutput inputs_and_output(const Given& given) {

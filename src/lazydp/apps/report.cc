@@ -38,7 +38,7 @@ double steps_per_second(const Finished& run) {
 // What the budget did to the run.
 void print_budget(std::ostream& out, const Finished& run) {
   const Plan& plan = run.options.plan;
-  if (!plan.budget) return;
+  if (!plan.budget || !run.result.claim.holds) return;
   const std::string budget = "epsilon " + shortest(plan.budget->epsilon);
   row(out, "budget",
       run.result.budget_spent

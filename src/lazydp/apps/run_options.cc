@@ -41,6 +41,9 @@ void choose_batch(const Given& given, const Defaults& defaults, RunOptions& run)
     mechanism.sampling_rate = mechanism.expected_batch / static_cast<double>(examples);
   }
   run.batch = static_cast<std::uint64_t>(std::max(1.0, std::round(mechanism.expected_batch)));
+  if (run.sampling == Sampling::poisson) return;
+  mechanism.expected_batch = static_cast<double>(run.batch);  // and none is larger or smaller
+  mechanism.sampling_rate = mechanism.expected_batch / static_cast<double>(examples);
 }
 
 Step steps_of(double epochs, const RunOptions& run) {
@@ -201,6 +204,7 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
 
   Plan& plan = run.plan;
   plan.recipe = recipe;
+  run.sampling = choose_sampling(given, recipe, data && data->units);
   choose_batch(given, defaults, run);
   plan.steps = choose_steps(given, defaults, run);
   plan.mechanism.clip_norm =
@@ -214,7 +218,6 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
   plan.clip_schedule = schedule_or_constant(given.clip_schedule);
   run.delta = choose_delta(given, defaults, run.task.examples());
   if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
-  run.sampling = choose_sampling(given, recipe, data && data->units);
   choose_budget(given, defaults, run);
   const Defaults tuned = tuned_for_noise(defaults, plan.mechanism.noise_multiplier);
   plan.table_rate = value_or(given.lr, "lr", positive, tuned.table_rate);

@@ -97,8 +97,9 @@ std::vector<std::vector<std::string>> numbers_of(const Finished& run) {
       {"data", options.task.in_words() + ", " +
                    with_commas(static_cast<double>(options.task.examples())) +
                    (options.task.file && options.task.file->units ? " units" : " examples")},
-      {"steps", with_commas(result.steps) + " of " +
-                    with_commas(static_cast<double>(options.batch)) + " examples expected"},
+      {"steps",
+       with_commas(result.steps) + " of " + with_commas(static_cast<double>(options.batch)) +
+           (options.sampling == Sampling::poisson ? " examples expected" : " examples, shuffled")},
       {"learning rates", shortest(plan.table_rate) + " (tables, sgd), " +
                              shortest(plan.dense_rate) + " (MLPs, " +
                              std::string(dense_rule_name(plan.dense_rule)) + "), schedule " +

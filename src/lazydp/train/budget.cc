@@ -1,5 +1,6 @@
 #include "lazydp/train/budget.h"
 
+#include <cmath>
 #include <sstream>
 
 #include "lazydp/base/error.h"
@@ -28,9 +29,14 @@ double noise_for(const Plan& plan, Step now, const Ledger& spent) {
   const Budget& budget = *plan.budget;
   if (spent.steps() == 0) return noise_for_budget(budget, ledger, plan.accountant);
   if (const auto noise = find_noise_for_budget(budget, ledger, plan.accountant)) return *noise;
+  const double before = epsilon(spent, budget.delta, plan.accountant);
+  if (!std::isfinite(before)) {
+    throw PrivacyError("nothing can be claimed after " + std::to_string(spent.steps()) +
+                       " steps without noise; give --noise-multiplier to go on without a claim");
+  }
   std::ostringstream message;
   message << "epsilon is " << budget.epsilon << ", of which " << spent.steps()
-          << " steps have spent " << epsilon(spent, budget.delta, plan.accountant)
+          << " steps have spent " << before
           << ": no noise is enough for more steps; raise epsilon, or release what there is";
   throw PrivacyError(message.str());
 }
