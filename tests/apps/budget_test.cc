@@ -39,6 +39,19 @@ TEST(Budget, IsKeptAndSaidSo) {
   EXPECT_EQ(train(at, {"--epsilon", "1", "--algorithm", "eana"}).code, 3);
 }
 
+// Where nothing is claimed, a budget may have been kept but nobody may read that it protects.
+TEST(Budget, IsNoClaimUnderAFixedSeedButStillEndsTheRun) {
+  const Workplace at;
+  const Words noise = {"--epsilon", "1", "--noise-multiplier", "0.3", "--delta", "1e-7"};
+  const Ran stopped = at.run(tiny({"train", "--seed", "3", "--steps", "500"}, noise));
+  EXPECT_EQ(stopped.code, 0) << stopped.err;
+  EXPECT_NE(stopped.out.find("before the one that would exceed it"), std::string::npos)
+      << stopped.out;
+  const Ran chosen = at.run(tiny({"train", "--seed", "3", "--steps", "5", "--epsilon", "2"}));
+  EXPECT_NE(chosen.out.find("which is not claimed"), std::string::npos) << chosen.out;
+  EXPECT_EQ(chosen.out.find("was chosen to meet it"), std::string::npos);
+}
+
 TEST(DryRun, SaysWhatARunWouldClaimNeedAndTake) {
   const Workplace at;
   const auto json = at.json(tiny({"train", "--dry-run"}, {"--steps", "50", "--out", "run"}));

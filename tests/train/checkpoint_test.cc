@@ -3,9 +3,7 @@
 #include <filesystem>
 #include <tuple>
 
-#include "lazydp/data/units.h"
 #include "lazydp/train/checkpoint_folder.h"
-#include "lazydp/train/release.h"
 #include "tests/support/temporary_folder.h"
 #include "tests/train/going.h"
 
@@ -16,7 +14,6 @@ using oracle::Going;
 using oracle::names;
 using oracle::plan_of;
 using oracle::Settings;
-using oracle::World;
 
 class Resumed : public testing::TestWithParam<std::tuple<const char*, bool>> {};
 

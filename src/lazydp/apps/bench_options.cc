@@ -16,13 +16,12 @@ constexpr Step kAgingSteps = 1'000'000;  // may have passed before the first rou
 
 // Those whose step is one backward pass, and that can have their tables where they are, unless
 // somebody names others.
-std::vector<Recipe> choose_contenders(const Given& given) {
+std::vector<Recipe> choose_contenders(const Given& given, bool in_files) {
   std::vector<Recipe> contenders;
   if (!given.algorithms) {
-    const bool in_memory = !given.table_storage || *given.table_storage == "memory";
     std::ranges::copy_if(kRecipes, std::back_inserter(contenders), [&](const Recipe& recipe) {
       return (recipe.clip == ClipMethod::none || recipe.clip == ClipMethod::ghost) &&
-             (in_memory || recipe.noise != NoisePolicy::every_row);
+             !(in_files && recipe.writes_every_row());
     });
     return contenders;
   }
@@ -62,7 +61,9 @@ MemoryNeeds memory_needs(const BenchOptions& bench) {
 
 BenchOptions choose_bench(const Given& given) {
   BenchOptions bench;
-  bench.contenders = choose_contenders(given);
+  bench.table_folder = choose_table_folder(given);
+  bench.contenders = choose_contenders(given, bench.table_folder.has_value());
+  for (const Recipe& each : bench.contenders) require_trainable_there(each, bench.table_folder);
   bench.noise_draws = choose_noise_draws(given);
   bench.model = choose_model(given);
   Given timed = given;
@@ -72,9 +73,6 @@ BenchOptions choose_bench(const Given& given) {
     refuse("synthetic", bench.task.name, "uniform, zipf:S or skew:36|10|0.6 where steps are timed");
   }
   bench.performance = choose_performance(given);
-  for (const Recipe& each : bench.contenders) {
-    bench.table_folder = choose_table_folder(given, each);
-  }
   bench.batch = given.batch ? whole_number("batch", *given.batch, 1, bench.task.examples())
                             : defaults_for(AccessLaw{}, kRecipes.back()).batch;
   bench.rounds =

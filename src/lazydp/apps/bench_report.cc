@@ -15,7 +15,7 @@ namespace {
 // How many normals a second an algorithm that gives every row its noise makes and adds. NaN for
 // the others.
 double noise_speed(const BenchOptions& options, const Measured& contender) {
-  if (contender.recipe.noise != NoisePolicy::every_row) {
+  if (!contender.recipe.writes_every_row()) {
     return std::numeric_limits<double>::quiet_NaN();
   }
   const double elements = static_cast<double>(options.model.shape.table_bytes()) / sizeof(float);

@@ -16,10 +16,7 @@ namespace {
 
 toml::table parse(const std::string& path) {
   const std::string text = read_text(path, "the config file ");
-  if (const std::size_t line = line_beyond_ascii(text); line > 0) {
-    throw UserError("config file " + path + ", line " + std::to_string(line) +
-                    ": a character beyond ASCII must stand in quotes");
-  }
+  refuse_beyond_ascii(text, "config file " + path);
   try {
     return toml::parse(text, path);
   } catch (const toml::parse_error& error) {

@@ -51,7 +51,7 @@ double estimated_step_seconds(RunOptions options) {
   for (Step t = 1; t <= options.plan.steps; ++t) {
     const StepReport& report = trial.trainer.step();
     const double settle = report.seconds[static_cast<std::size_t>(Stage::settle)];
-    const bool eager = options.plan.recipe.noise == NoisePolicy::every_row;
+    const bool eager = options.plan.recipe.writes_every_row();
     const double larger = bytes / static_cast<double>(shape.table_bytes());
     seconds.push_back(whole_step(report) + (eager ? settle * (larger - 1.0) : 0.0));
   }

@@ -38,12 +38,13 @@ double steps_per_second(const Finished& run) {
 // What the budget did to the run.
 void print_budget(std::ostream& out, const Finished& run) {
   const Plan& plan = run.options.plan;
-  if (!plan.budget || !run.result.claim.holds) return;
+  if (!plan.budget) return;
   const std::string budget = "epsilon " + shortest(plan.budget->epsilon);
   row(out, "budget",
       run.result.budget_spent
           ? budget + ": stopped after " + with_commas(run.result.steps) + " of " +
                 with_commas(plan.steps) + " steps, before the one that would exceed it"
+      : !run.result.claim.holds ? "noise as for " + budget + ", which is not claimed"
       : run.options.calibrated
           ? budget + ": noise multiplier " + shortest(plan.mechanism.noise_multiplier) +
                 " was chosen to meet it"

@@ -170,7 +170,7 @@ double value_or(const Text& text, const char* name, Parse parse, double otherwis
 
 }  // namespace
 
-std::optional<std::string> choose_table_folder(const Given& given, const Recipe& recipe) {
+std::optional<std::string> choose_table_folder(const Given& given) {
   if (!given.table_storage || *given.table_storage == "memory") return std::nullopt;
   constexpr std::string_view kFile = "file:";
   std::string folder = *given.table_storage;
@@ -182,11 +182,13 @@ std::optional<std::string> choose_table_folder(const Given& given, const Recipe&
                     "', but tables in files are not encrypted; put table-storage on an encrypted "
                     "disk, with the run's folder, and leave key-file out");
   }
-  if (recipe.noise == NoisePolicy::every_row) {
-    throw UserError("table-storage is '" + folder + "', but " + std::string(recipe.name) +
-                    " writes every row at every step and needs its tables in memory");
-  }
   return folder.substr(kFile.size());
+}
+
+void require_trainable_there(const Recipe& recipe, const std::optional<std::string>& folder) {
+  if (!folder || !recipe.writes_every_row()) return;
+  throw UserError("table-storage is 'file:" + *folder + "', but " + std::string(recipe.name) +
+                  " writes every row at every step and needs its tables in memory");
 }
 
 RunOptions choose_run(const Given& given) {
@@ -234,7 +236,8 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
   }
   run.seed = choose_seed(given);
   run.eval_every = choose_eval_every(given, run.task);
-  run.table_folder = choose_table_folder(given, recipe);
+  run.table_folder = choose_table_folder(given);
+  require_trainable_there(recipe, run.table_folder);
   run.eval_examples = choose_eval_examples(given);
   return run;
 }

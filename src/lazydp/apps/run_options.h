@@ -38,8 +38,11 @@ RunOptions choose_run(const Given& given, const Recipe& recipe);
 
 Performance choose_performance(const Given& given);
 
-// Where tables are in files; none: in memory. Throws UserError if `recipe` can't train there.
-std::optional<std::string> choose_table_folder(const Given& given, const Recipe& recipe);
+// Where tables are in files; none: in memory.
+std::optional<std::string> choose_table_folder(const Given& given);
+
+// Throws UserError if `recipe` needs tables that are in memory.
+void require_trainable_there(const Recipe& recipe, const std::optional<std::string>& folder);
 
 unsigned choose_noise_draws(const Given& given);
 

@@ -2,7 +2,10 @@
 // What of TOML must not reach the library that reads it.
 
 #include <cstddef>
+#include <string>
 #include <string_view>
+
+#include "lazydp/base/error.h"
 
 namespace lazydp {
 
@@ -49,6 +52,14 @@ inline std::size_t line_beyond_ascii(std::string_view text) {
     }
   }
   return 0;
+}
+
+// Throws UserError if there is one. `name` is where the text comes from.
+inline void refuse_beyond_ascii(std::string_view text, const std::string& name) {
+  const std::size_t line = line_beyond_ascii(text);
+  if (line == 0) return;
+  throw UserError(name + ", line " + std::to_string(line) +
+                  ": a character beyond ASCII must stand in quotes");
 }
 
 }  // namespace lazydp

@@ -170,10 +170,7 @@ Column parse_column(const toml::table& table, const std::string& where) {
 }  // namespace
 
 Schema parse_schema(std::string_view text, const std::string& name) {
-  if (const std::size_t line = line_beyond_ascii(text); line > 0) {
-    throw UserError(name + ", line " + std::to_string(line) +
-                    ": a character beyond ASCII must stand in quotes");
-  }
+  refuse_beyond_ascii(text, name);
   toml::table table;
   try {
     table = toml::parse(text);

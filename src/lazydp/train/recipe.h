@@ -18,6 +18,7 @@ struct Recipe {
   std::string_view no_claim;  // why its models carry no privacy claim; empty for those that may
 
   bool clips() const { return clip != ClipMethod::none; }
+  bool writes_every_row() const { return noise == NoisePolicy::every_row; }  // at every step
 };
 
 inline constexpr std::array<Recipe, 7> kRecipes = {{

@@ -38,7 +38,7 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
                        " and the mechanism's " + std::to_string(plan.mechanism.sampling_rate) +
                        "; the ledger must count what is done");
   }
-  if (files != nullptr && plan.recipe.noise == NoisePolicy::every_row) {
+  if (files != nullptr && plan.recipe.writes_every_row()) {
     throw UserError(std::string(plan.recipe.name) +
                     " writes every row at every step and needs its tables in memory; tables in "
                     "files are for sgd, eana, lazydp-no-ans and lazydp");

@@ -52,8 +52,7 @@ Findings table_size(Lab& lab) {
            std::to_string(from_files.options.rounds) + " steps touch stays in the page cache"},
       {"LazyDP's overhead over sizes", "not stated", found.overheads(),
        "histories of larger tables miss the caches more often; from files it includes finding "
-       "where "
-       "each row lies"}};
+       "where each row lies"}};
   return findings;
 }
 
