@@ -122,6 +122,27 @@ TEST(RowFile, TakesThreePlacesARowHoweverOftenItGoesBack) {
   }
 }
 
+// However long it goes on: what is kept of rows' places depends on how many there are, and rows that
+// are needed together lie together again, as soon as there are free places side by side.
+TEST(RowFile, TakesThePlacesThatAreFreeInTheOrderOfTheFile) {
+  const TemporaryFolder folder;
+  RowFile file = open_in(folder);
+  file.clear(first_values);
+  std::vector<RowId> all(kRows);
+  std::iota(all.begin(), all.end(), RowId{0});
+  std::mt19937 rng(5);
+  for (int epoch = 0; epoch < 30; ++epoch) {
+    std::ranges::shuffle(all, rng);
+    file.prepare(all);
+    for (std::size_t i = 1; i < all.size(); ++i) {
+      ASSERT_EQ(file.table().place(all[i]), file.table().place(all[i - 1]) + 1) << epoch;
+    }
+    ASSERT_EQ(file.table().place(all[0]), static_cast<std::size_t>(epoch % 3) * kRows);
+    file.flush();
+    file.end_epoch();
+  }
+}
+
 // Two epochs: rows 3, 1, 4, then 1 and 5 anew, so that row 1 has an older place as well.
 class DamagedRowFile : public testing::Test {
  protected:

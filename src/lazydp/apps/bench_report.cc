@@ -82,7 +82,8 @@ void print_bench(std::ostream& out, const BenchOptions& options,
       << (options.table_folder ? " in files" : "") << ", synthetic " << options.task.name
       << ", pooling " << shape.pooling << ", batch "
       << with_commas(static_cast<double>(options.batch)) << ", " << thread_count()
-      << (thread_count() == 1 ? " thread, " : " threads, ") << options.rounds << " rounds, settle "
+      << (thread_count() == 1 ? " thread, " : " threads, ") << options.rounds
+      << (options.rounds == 1 ? " round, settle " : " rounds, settle ")
       << settle_name(options.performance) << ", " << stages_name(options.performance)
       << " kernels\n\n";
   print_times(out, options, measured);

@@ -156,7 +156,8 @@ void print_report(std::ostream& out, const Finished& run) {
   out << "\n"
       << name_of(run) << " on " << options.model.shape.name << ", " << options.task.in_words()
       << ": " << with_commas(result.steps) << " steps of "
-      << with_commas(static_cast<double>(options.batch)) << " examples, "
+      << with_commas(static_cast<double>(options.batch)) << " examples ("
+      << (options.sampling == Sampling::poisson ? "Poisson" : "shuffled") << "), "
       << (result.ranks > 1 ? std::to_string(result.ranks) + " ranks x " : "") << result.threads
       << (result.threads == 1 ? " thread, " : " threads, ") << human_duration(result.seconds)
       << "\n\n";

@@ -14,6 +14,7 @@
 #include "lazydp/base/error.h"
 #include "lazydp/base/exact_text.h"
 #include "lazydp/train/budget.h"
+#include "lazydp/train/json_number.h"
 #include "lazydp/train/release.h"
 
 namespace lazydp::apps {
@@ -95,7 +96,7 @@ void put_aside_model(const RunDirectory& directory) {
   if (ranks().rank() != 0 || !directory.released()) return;
   const Json card = verified_card(directory.model());
   std::uint64_t steps = 0;
-  for (const Json& event : card.at("ledger")) steps += event.at("steps").get<std::uint64_t>();
+  for (const Json& event : card.at("ledger")) steps += natural<std::uint64_t>(event.at("steps"));
   const std::string name = directory.model() + "-step-" + std::to_string(steps);
   // That name is taken if a run was ended right here, went on and released the same model again.
   std::error_code error;

@@ -170,17 +170,24 @@ class Converter {
     if (last && stage.block.then_too_long) stage.parts[i]->add_too_long_line();
   }
 
+  // An input of other columns is no bad line: all of its lines would mean something else.
+  [[noreturn]] static void refuse_header(const BadLine& header) {
+    throw UserError(header.input + ":" + std::to_string(header.line) + ":" +
+                    std::to_string(header.column) + ": " + header.reason + "; nothing was written");
+  }
+
   void write(Stage& stage) {
     if (stage.block.starts_input) line_ = 0;
     const std::size_t parts = std::max<std::size_t>(1, stage.texts.size());
     for (std::size_t i = 0; i < parts; ++i) {
       const Part& part = *stage.parts[i];
       for (const LocalBad& bad : part.bad()) {
-        if (result_.first_bad.size() == kShown) break;
-        result_.first_bad.push_back({.input = options_.inputs[stage.block.input],
-                                     .line = line_ + bad.line + 1,
-                                     .column = bad.complaint.column,
-                                     .reason = bad.complaint.reason});
+        const BadLine shown{.input = options_.inputs[stage.block.input],
+                            .line = line_ + bad.line + 1,
+                            .column = bad.complaint.column,
+                            .reason = bad.complaint.reason};
+        if (options_.schema.header && shown.line == 1) refuse_header(shown);
+        if (result_.first_bad.size() < kShown) result_.first_bad.push_back(shown);
       }
       line_ += part.lines();
       result_.lines += part.lines();

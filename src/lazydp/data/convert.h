@@ -40,8 +40,8 @@ struct ConvertOptions {
 
 // Memory does not depend on the size of the inputs. The file appears at the end, whole, unless too
 // many lines were bad; then the inputs are not read to their end. `progress` is called now and
-// then. Throws UserError if there is not one example, IoError if something can't be read or
-// written.
+// then. Throws UserError if there is not one example or a header is not the schema's, IoError if
+// something can't be read or written.
 Conversion convert(const ConvertOptions& options,
                    const std::function<void(const Conversion&)>& progress = {});
 

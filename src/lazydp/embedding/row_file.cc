@@ -1,9 +1,7 @@
 #include "lazydp/embedding/row_file.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <functional>
 #include <limits>
 #include <utility>
 
@@ -51,25 +49,13 @@ void RowFile::go_back(std::uint32_t epoch, RowId rows, std::uint64_t seal, First
   first_ = std::move(first);
   epoch_ = epoch + 1;
   held_ = 0;
-  free_.clear();
-  retired_.clear();
+  search_ = 0;
+  for (PlaceSet* places : {&fresh_, &lost_, &lost_before_, &free_}) places->clear();
   std::ranges::fill(places_, 0u);
   used_ = static_cast<std::size_t>(
       std::min(rows_file_.size() / (dim_ * sizeof(float)), index_file_.size() / sizeof(RowRecord)));
-  fresh_.assign(used_ / 64 + 1, 0);
-  for (std::size_t place = 0; place < used_; ++place) {
-    const RowRecord record = index()[place];
-    if (record.epoch == 0 || record.epoch > epoch) {
-      free_.push_back(static_cast<std::uint32_t>(place));
-      continue;
-    }
-    if (record.row >= static_cast<std::uint64_t>(rows_)) {
-      damaged("its entry " + std::to_string(place) + " is wrong");
-    }
-    adopt(static_cast<std::uint32_t>(place), record, epoch);
-  }
-  free_all_but_the_last_lost();
-  std::ranges::sort(free_, std::greater());  // places are taken from the front
+  make_room();
+  free_all_but_the_last(find_rows());
   if (held_ != rows) {
     damaged("it holds " + std::to_string(held_) + " rows where the checkpoint has " +
             std::to_string(rows));
@@ -108,74 +94,71 @@ std::span<const float> RowFile::verified(std::size_t place) const {
                 std::to_string(record.row) + " is wrong");
 }
 
-// Of several places of a row the one of the last epoch counts; the others may be those of the epoch
-// before.
-void RowFile::adopt(std::uint32_t place, const RowRecord& record, std::uint32_t epoch) {
-  std::uint32_t& there = places_[record.row];
-  std::uint32_t loser = place;
-  std::uint32_t winner = record.epoch;
-  if (there == 0) {
-    ++held_;
-    there = place + 1;
-    return;
+// Of several places of a row the one of the last epoch counts. Returns the others.
+std::vector<std::uint32_t> RowFile::find_rows() {
+  std::vector<std::uint32_t> lost;
+  for (std::uint32_t place = 0; place < used_; ++place) {
+    const RowRecord record = index()[place];
+    if (record.epoch == 0 || record.epoch >= epoch_) {
+      free_.add(place);
+      continue;
+    }
+    if (record.row >= static_cast<std::uint64_t>(rows_)) {
+      damaged("its entry " + std::to_string(place) + " is wrong");
+    }
+    std::uint32_t& there = places_[record.row];
+    if (there == 0) {
+      ++held_;
+      there = place + 1;
+      continue;
+    }
+    const std::uint32_t other = index()[there - 1].epoch;
+    if (other == record.epoch) damaged("row " + std::to_string(record.row) + " is there twice");
+    lost.push_back(other < record.epoch ? std::exchange(there, place + 1) - 1 : place);
   }
-  const std::uint32_t other = index()[there - 1].epoch;
-  if (other == record.epoch) damaged("row " + std::to_string(record.row) + " is there twice");
-  if (other < record.epoch) {
-    loser = std::exchange(there, place + 1) - 1;
-  } else {
-    winner = other;
-  }
-  if (winner < epoch) {
-    free_.push_back(loser);
-  } else {
-    retired_.push_back({loser, winner});
-  }
+  return lost;
 }
 
-// Of the places that a row lost, the epoch before may ask only for the newest; entries of older
-// ones are there as long as nobody took their places.
-void RowFile::free_all_but_the_last_lost() {
-  std::ranges::sort(retired_, [this](const Retired& a, const Retired& b) {
-    const RowRecord &x = index()[a.place], &y = index()[b.place];
+// Of the places that a row lost, the epoch before the last may ask for the newest, if the row lost
+// it in the last; entries of others are there as long as nobody took their places.
+void RowFile::free_all_but_the_last(std::vector<std::uint32_t> lost) {
+  std::ranges::sort(lost, [this](std::uint32_t a, std::uint32_t b) {
+    const RowRecord &x = index()[a], &y = index()[b];
     return std::pair(x.row, y.epoch) < std::pair(y.row, x.epoch);
   });
-  const auto same_row = [this](const Retired& a, const Retired& b) {
-    return index()[a.place].row == index()[b.place].row;
-  };
-  std::vector<Retired> newest;
-  for (const Retired& lost : retired_) {
-    if (!newest.empty() && same_row(newest.back(), lost)) {
-      free_.push_back(lost.place);
-    } else {
-      newest.push_back(lost);
-    }
+  for (std::size_t i = 0; i < lost.size(); ++i) {
+    const std::uint32_t row = index()[lost[i]].row;
+    const bool newest = i == 0 || index()[lost[i - 1]].row != row;
+    const bool in_the_last_epoch = index()[places_[row] - 1].epoch + 1 == epoch_;
+    (newest && in_the_last_epoch ? lost_before_ : free_).add(lost[i]);
   }
-  retired_ = std::move(newest);
 }
 
 std::span<float> RowFile::at(std::size_t place) const {
   return {reinterpret_cast<float*>(rows_file_.data()) + place * dim_, dim_};
 }
 
-void RowFile::set_fresh(std::size_t place) {
-  if (place / 64 >= fresh_.size()) fresh_.resize(place / 64 + 1 + fresh_.size() / 2);
-  fresh_[place / 64] |= std::uint64_t{1} << (place % 64);
+void RowFile::make_room() {
+  const auto places = static_cast<std::size_t>(rows_file_.size() / (dim_ * sizeof(float)));
+  for (PlaceSet* set : {&fresh_, &lost_, &lost_before_, &free_}) set->grow(places);
 }
 
-// A place that nobody may ask for any more, from here on `row`'s.
+// A place that nobody may ask for any more, from here on `row`'s. The first in the file: rows that
+// are needed together come to lie together, on few pages.
 std::size_t RowFile::take(RowId row) {
-  std::size_t place = used_;
-  if (free_.empty()) {
+  std::size_t place = free_.next(search_);
+  search_ = place;
+  if (place == PlaceSet::none()) {
+    place = used_;
     rows_file_.grow((used_ + 1) * dim_ * sizeof(float));
     index_file_.grow((used_ + 1) * sizeof(RowRecord));
     ++used_;
+    make_room();
   } else {
-    place = free_.back();
-    free_.pop_back();
+    free_.remove(place);
   }
   index()[place] = {.row = static_cast<std::uint32_t>(row), .epoch = epoch_};
-  set_fresh(place);
+  fresh_.add(place);
   return place;
 }
 
@@ -186,7 +169,7 @@ void RowFile::prepare(std::span<const RowId> ids) {
       __builtin_prefetch(&places_[static_cast<std::size_t>(ids[i + kAhead])], 1);
     }
     std::uint32_t& place = places_[static_cast<std::size_t>(ids[i])];
-    if (place != 0 && fresh(place - 1)) continue;
+    if (place != 0 && fresh_.has(place - 1)) continue;
     const std::size_t now = take(ids[i]);
     if (place == 0) {
       first_(ids[i], at(now));
@@ -194,7 +177,7 @@ void RowFile::prepare(std::span<const RowId> ids) {
     } else {
       std::ranges::copy(verified(place - 1), at(now).begin());
       seal_ -= index()[place - 1].seal;
-      retired_.push_back({place - 1, epoch_});
+      lost_.add(place - 1);
     }
     place = static_cast<std::uint32_t>(now) + 1;
   }
@@ -209,26 +192,24 @@ void RowFile::will_need(std::span<const RowId> ids) const {
 }
 
 void RowFile::flush() {
-  for (std::size_t word = 0; word < fresh_.size(); ++word) {
-    for (std::uint64_t bits = fresh_[word]; bits != 0; bits &= bits - 1) {
-      const std::size_t place = word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
-      RowRecord& record = index()[place];
-      seal_ -= record.seal;
-      record.seal = seal_of(place, record, at(place));
-      seal_ += record.seal;
-    }
+  for (std::size_t place = fresh_.next(0); place != PlaceSet::none();
+       place = fresh_.next(place + 1)) {
+    RowRecord& record = index()[place];
+    seal_ -= record.seal;
+    record.seal = seal_of(place, record, at(place));
+    seal_ += record.seal;
   }
   rows_file_.flush();
   index_file_.flush();
 }
 
-// Places that were given up by the end of the epoch before are of no checkpoint any more.
+// Places that were lost by the end of the epoch before are of no checkpoint any more.
 void RowFile::end_epoch() {
-  const auto needed = std::partition(retired_.begin(), retired_.end(),
-                                     [this](const Retired& place) { return place.since < epoch_; });
-  for (auto i = retired_.begin(); i != needed; ++i) free_.push_back(i->place);
-  retired_.erase(retired_.begin(), needed);
-  std::ranges::fill(fresh_, 0);
+  free_.add_all(lost_before_);
+  std::swap(lost_before_, lost_);
+  lost_.clear();
+  fresh_.clear();
+  search_ = 0;
   ++epoch_;
 }
 
@@ -238,7 +219,8 @@ void RowFile::copy(RowId first, std::span<float> values) const {
     if (place == 0) {
       first_(row, values.first(dim_));
     } else {
-      std::ranges::copy(fresh(place - 1) ? at(place - 1) : verified(place - 1), values.begin());
+      std::ranges::copy(fresh_.has(place - 1) ? at(place - 1) : verified(place - 1),
+                        values.begin());
     }
   }
 }

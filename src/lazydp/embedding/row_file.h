@@ -10,6 +10,7 @@
 
 #include "lazydp/base/growing_file.h"
 #include "lazydp/base/huge_memory.h"
+#include "lazydp/embedding/place_set.h"
 #include "lazydp/embedding/row_index.h"
 #include "lazydp/embedding/table.h"
 
@@ -70,18 +71,12 @@ class RowFile {
   void copy(RowId first, std::span<float> values) const;
 
  private:
-  struct Retired {
-    std::uint32_t place;
-    std::uint32_t since;  // the epoch in which the row got another one
-  };
-
   RowRecord* index() const { return reinterpret_cast<RowRecord*>(index_file_.data()); }
   std::span<float> at(std::size_t place) const;
   std::size_t take(RowId row);
-  bool fresh(std::size_t place) const { return (fresh_[place / 64] >> (place % 64) & 1) != 0; }
-  void set_fresh(std::size_t place);
-  void adopt(std::uint32_t place, const RowRecord& record, std::uint32_t epoch);
-  void free_all_but_the_last_lost();
+  void make_room();
+  std::vector<std::uint32_t> find_rows();
+  void free_all_but_the_last(std::vector<std::uint32_t> lost);
   void verify_all();
   std::span<const float> verified(std::size_t place) const;
   [[noreturn]] void damaged(const std::string& why) const;
@@ -98,9 +93,13 @@ class RowFile {
   std::size_t used_ = 0;  // places that were ever taken
   RowId held_ = 0;
   std::uint64_t seal_ = 0;  // the sum of those of all rows but fresh ones, which flush() adds
-  std::vector<std::uint64_t> fresh_;  // a bit a place: written in this epoch
-  std::vector<std::uint32_t> free_;
-  std::vector<Retired> retired_;  // places that an epoch before this one may be asked for
+
+  // A place is a row's, or was lost by one and is kept for going back, or is free.
+  PlaceSet fresh_;        // of rows that are written in this epoch
+  PlaceSet lost_;         // in this epoch: the last kept table has them
+  PlaceSet lost_before_;  // in the one before: the table kept before the last has them
+  PlaceSet free_;
+  std::size_t search_ = 0;  // no place before this one is free
 };
 
 }  // namespace lazydp

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "lazydp/base/error.h"
+#include "lazydp/train/json_number.h"
 
 namespace lazydp {
 namespace {
@@ -44,7 +45,7 @@ SettledRows settled_rows_from(const Json& json) {
   if (json.is_null()) return {};
   SettledRows rows{.name = json.at("file").get<std::string>(),
                    .blake2b = json.at("blake2b_256").get<std::string>(),
-                   .step = json.at("step").get<Step>()};
+                   .step = natural<Step>(json.at("step"))};
   if (rows.name.empty() || rows.name.find('/') != std::string::npos) {
     throw IoError("a checkpoint names '" + rows.name + "' as a file beside it");
   }
@@ -61,9 +62,9 @@ Json json_of(const StoredTables& tables) {
 
 StoredTables stored_tables_from(const Json& json) {
   return {.places = {.id = json.at("id").get<std::string>(),
-                     .epoch = json.at("epoch").get<std::uint32_t>(),
-                     .held = json.at("held").get<std::vector<RowId>>(),
-                     .seals = json.at("seals").get<std::vector<std::uint64_t>>()},
+                     .epoch = natural<std::uint32_t>(json.at("epoch")),
+                     .held = naturals<RowId>(json.at("held")),
+                     .seals = naturals<std::uint64_t>(json.at("seals"))},
           .settled = settled_rows_from(json.at("settled_rows"))};
 }
 
@@ -130,7 +131,7 @@ CheckpointHead read_head(SealedReader& file) {
   CheckpointHead head{.seed = Seed::fixed(0)};
   Json json = read_json(file);  // a wrong key is the user's mistake, what follows is damage
   try {
-    head.step = json.at("step").get<Step>();
+    head.step = natural<Step>(json.at("step"));
     head.settled = json.at("settled").get<bool>();
     head.settings = json.at("settings");
     auto& key = json.at("key").get_ref<std::string&>();
@@ -142,10 +143,10 @@ CheckpointHead read_head(SealedReader& file) {
     head.sections = json.at("sections");
     const Json& optimizer = json.at("optimizer");
     head.optimizer = {.rule = optimizer.at("rule").get<std::string>(),
-                      .steps = optimizer.at("steps").get<Step>(),
-                      .bytes = optimizer.at("bytes").get<std::uint64_t>()};
+                      .steps = natural<Step>(optimizer.at("steps")),
+                      .bytes = natural<std::uint64_t>(optimizer.at("bytes"))};
     head.save = json.value("save", "");
-    head.parts = json.value("parts", 0);
+    if (json.contains("parts")) head.parts = natural<int>(json.at("parts"));
     if (json.contains("tables")) head.tables = stored_tables_from(json.at("tables"));
   } catch (const Json::exception& error) {
     throw IoError(file.path() + " is damaged: " + error.what());

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "lazydp/train/json_number.h"
+
 namespace lazydp {
 namespace {
 
@@ -47,11 +49,11 @@ Json json_of(const ModelShape& shape) {
 
 ModelShape shape_from(const Json& json) {
   return {.name = json.at("name").get<std::string>(),
-          .table_rows = json.at("table_rows").get<std::vector<RowId>>(),
-          .dim = json.at("dim").get<std::size_t>(),
-          .bottom = json.at("bottom").get<std::vector<std::size_t>>(),
-          .top = json.at("top").get<std::vector<std::size_t>>(),
-          .pooling = json.at("pooling").get<std::size_t>(),
+          .table_rows = naturals<RowId>(json.at("table_rows")),
+          .dim = natural<std::size_t>(json.at("dim")),
+          .bottom = naturals<std::size_t>(json.at("bottom")),
+          .top = naturals<std::size_t>(json.at("top")),
+          .pooling = natural<std::size_t>(json.at("pooling")),
           .mode = json.at("pooling_mode") == "mean" ? Pooling::mean : Pooling::sum};
 }
 

@@ -4,6 +4,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/train/json.h"
+#include "lazydp/train/json_number.h"
 
 namespace lazydp {
 
@@ -23,7 +24,7 @@ Ledger ledger_from(const Json& json) {
     for (const Json& event : json) {
       ledger.record({event.at("sampling_rate").get<double>(),
                      event.at("noise_multiplier").get<double>(),
-                     event.at("steps").get<std::uint64_t>()});
+                     natural<std::uint64_t>(event.at("steps"))});
     }
     return ledger;
   } catch (const Json::exception& error) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lazydp/base/error.h"
+#include "lazydp/train/json_number.h"
 
 namespace lazydp {
 namespace {
@@ -21,7 +22,7 @@ RowRange common(RowRange a, RowRange b) {
 // Of a thing of so many rows. A section that says nothing holds all of them.
 RowRange range_of(const Json& section, RowId whole) {
   if (!section.contains("first")) return {0, whole};
-  return {section.at("first").get<RowId>(), section.at("rows").get<RowId>()};
+  return {natural<RowId>(section.at("first")), natural<RowId>(section.at("rows"))};
 }
 
 UserError another_shape() {
@@ -96,7 +97,7 @@ std::size_t SectionReader::place_of(const Json& section) const {
   if (place == places_.end()) throw another_shape();
   const Section& here = place->section;
   const RowRange there = range_of(section, here.whole);
-  const auto bytes = section.at("bytes").get<std::uint64_t>();
+  const auto bytes = natural<std::uint64_t>(section.at("bytes"));
   const bool same_rows = there.first >= 0 && there.count >= 0 && there.first <= here.whole &&
                          there.count <= here.whole - there.first;
   // A row takes as many bytes there as here.
@@ -120,7 +121,7 @@ void SectionReader::read(SealedReader& file, const Json& json) {
     const Section& here = place.section;
     const RowRange there = range_of(section, here.whole);
     const RowRange both = common(here.rows, there);
-    const auto bytes = section.at("bytes").get<std::uint64_t>();
+    const auto bytes = natural<std::uint64_t>(section.at("bytes"));
     if (both.count == 0) {
       skip(file, bytes);
       continue;

@@ -10,6 +10,7 @@
 #include "lazydp/base/error.h"
 #include "lazydp/train/digest.h"
 #include "lazydp/train/json.h"
+#include "lazydp/train/json_number.h"
 
 namespace lazydp {
 namespace {
@@ -108,9 +109,9 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
         metadata_ = entry.get<Metadata>();
         continue;
       }
-      Tensor tensor{.name = name, .shape = entry.at("shape").get<std::vector<std::size_t>>()};
-      const auto begin = entry.at("data_offsets").at(0).get<std::uint64_t>();
-      const auto end = entry.at("data_offsets").at(1).get<std::uint64_t>();
+      Tensor tensor{.name = name, .shape = naturals<std::size_t>(entry.at("shape"))};
+      const auto begin = natural<std::uint64_t>(entry.at("data_offsets").at(0));
+      const auto end = natural<std::uint64_t>(entry.at("data_offsets").at(1));
       if (entry.at("dtype") != "F32") refuse(name + " is not F32");
       if (end > size - start || begin > end || end - begin != bytes_of(tensor.shape)) {
         refuse(name + " lies outside the file or has another size than its shape");
