@@ -122,8 +122,8 @@ TEST(RowFile, TakesThreePlacesARowHoweverOftenItGoesBack) {
   }
 }
 
-// However long it goes on: what is kept of rows' places depends on how many there are, and rows that
-// are needed together lie together again, as soon as there are free places side by side.
+// However long it goes on: what is kept of rows' places depends on how many there are, and rows
+// that are needed together lie together again, as soon as there are free places side by side.
 TEST(RowFile, TakesThePlacesThatAreFreeInTheOrderOfTheFile) {
   const TemporaryFolder folder;
   RowFile file = open_in(folder);
