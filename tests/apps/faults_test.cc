@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <map>
 #include <random>
 
 #include "tests/apps/child.h"
@@ -124,6 +126,86 @@ TEST_P(Faults, ASignalIsAnsweredWithACheckpointAndHowToGoOn) {
   }
 }
 
+// A signal that comes when all steps are taken, while rows are settled, the model is evaluated or
+// written: what was trained is there, and goes on to the same model.
+TEST_P(Faults, ASignalAfterTheLastStepLosesNothing) {
+  const Workplace at;
+  constexpr int kSteps = 20;
+  const auto large = [&](const std::string& out) {
+    Words words = run_of(out, kSteps, GetParam().flags);
+    *std::ranges::find(words, "4000,3000") = "200000,100000";
+    return words;
+  };
+  ASSERT_EQ(at.run(large("whole")).code, 0);
+  fs::remove_all(at / "tables");
+  const auto all_taken = [&] {
+    return contents(at / "run/metrics.jsonl").find("\"step\":20,") != std::string::npos;
+  };
+  Child child(at, large("run"));
+  ASSERT_TRUE(comes_true(all_taken));
+  child.send(SIGTERM);
+  const int code = child.wait();
+  if (code != 0) {
+    ASSERT_EQ(code, 128 + SIGTERM) << child.err();
+    EXPECT_NE(child.err().find("lazydp resume run"), std::string::npos) << child.err();
+    EXPECT_TRUE(has_checkpoint(at, "run"));
+    ASSERT_EQ(at.run({"resume", "run", "--quiet", "--threads", "1"}).code, 0);
+  }
+  EXPECT_EQ(weights(at, "run/model"), weights(at, "whole/model"));
+}
+
+TEST_P(Faults, WhoIsToldToHearNothingOfASignalGoesOn) {
+  const Workplace at;
+  Child child(at, run_of("run", 300, GetParam().flags), [] { signal(SIGHUP, SIG_IGN); });
+  ASSERT_TRUE(comes_true([&] { return !contents(at / "run/metrics.jsonl").empty(); }));
+  child.send(SIGHUP);
+  EXPECT_EQ(child.wait(), 0) << child.err();
+}
+
+// Everything in a folder but what the program may write however it ends.
+std::string all_of(const fs::path& folder) {
+  std::map<std::string, std::string> files;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    const std::string name = entry.path().filename().string();
+    if (entry.is_regular_file() && name != "metrics.jsonl" && !name.starts_with("events")) {
+      files[entry.path().string()] = contents(entry.path());
+    }
+  }
+  return nlohmann::json(files).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+// The head of a checkpoint is whole and its rows are not: that shows when they are read.
+TEST_P(Faults, ADamagedCheckpointLeavesTheRunAsItIs) {
+  const Workplace at;
+  const Words flags = Words{"--checkpoint-every", "10"} + GetParam().flags;
+  ASSERT_EQ(at.run(run_of("run", 20, flags)).code, 0);
+  const fs::path settled = at / "run/checkpoint/step-0000000020.settled";
+  const fs::path rows = settled.string() + "-rows";
+  const fs::path damaged = fs::exists(rows) ? rows : settled;
+  std::string bytes = contents(damaged);
+  bytes[bytes.size() - 5000] ^= 1;
+  std::ofstream(damaged, std::ios::binary) << bytes;
+  const std::string before = all_of(at / "run");
+  const Ran ran = at.run({"resume", "run", "--quiet", "--threads", "1", "--steps", "30"});
+  EXPECT_EQ(ran.code, 4) << ran.err;
+  EXPECT_EQ(all_of(at / "run"), before);
+}
+
+TEST_P(Faults, WhoGoesBackIsNotStoppedByTheDamagedCheckpointAgain) {
+  const Workplace at;
+  const Words flags = Words{"--checkpoint-every", "750", "--no-release"} + GetParam().flags;
+  ASSERT_EQ(at.run(run_of("run", 1500, flags)).code, 0);
+  const fs::path newest = at / "run/checkpoint/step-0000001500.unsettled";
+  fs::resize_file(newest, fs::file_size(newest) - 1);
+  ASSERT_EQ(at.run({"resume", "run", "--quiet", "--threads", "1"}).code, 4);
+  Child back(at, {"resume", "run", "--previous", "--quiet", "--threads", "1"});
+  ASSERT_TRUE(comes_true([&] { return !fs::exists(newest); }));
+  back.send(SIGTERM);
+  back.wait();
+  const Ran on = at.run({"resume", "run", "--quiet", "--threads", "1"});
+  EXPECT_EQ(on.code, 0) << back.err() << on.err;
+}
+
 TEST_P(Faults, AFullDiskIsAnErrorAndLosesNothingThatWasKept) {
   const Workplace at;
   const Words flags = Words{"--checkpoint-every", "2"} + GetParam().flags;
@@ -240,6 +322,17 @@ TEST(Disk, TooSmallForTheTablesIsRefusedBeforehandWithBothNumbers) {
   EXPECT_NE(ran.err.find("of disk"), std::string::npos) << ran.err;
   EXPECT_FALSE(fs::exists(at / "run"));
   EXPECT_FALSE(fs::exists(at / "tables"));
+}
+
+TEST(TableStorage, IsFoundAgainFromAnywhere) {
+  const Workplace at;
+  const Words flags = {"--table-storage", "file:tables", "--no-release"};
+  ASSERT_EQ(at.run(run_of("run", 4, flags)).code, 0);
+  fs::create_directory(at / "elsewhere");
+  Child child(at, {"resume", "../run", "--steps", "4", "--quiet"},
+              [] { (void)!chdir("elsewhere"); });
+  EXPECT_EQ(child.wait(), 0) << child.err();
+  EXPECT_TRUE(fs::is_empty(at / "elsewhere"));
 }
 
 TEST(TableStorage, RefusesWhatItCannotDo) {

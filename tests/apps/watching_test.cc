@@ -207,8 +207,9 @@ TEST(WatchedRuns, RefuseALogWhoseStepsAreNoNumbers) {
                        "1",     "--out",   "run", "--no-release", "--quiet"};
   ASSERT_EQ(place.run(begin).code, 0);
   const auto config = contents(place / "run/config.toml");
-  for (const char* line : {R"({"step": "x"})", R"({"step": [1]})", R"({"step": -1})",
-                           R"({"step": 1e300})", R"({"step": 4294967296})", R"({"loss": 1})"}) {
+  for (const char* line :
+       {R"({"step": "x"})", R"({"step": [1]})", R"({"step": -1})", R"({"step": 1e300})",
+        R"({"step": 4294967296})", R"({"loss": 1})", "[1]", "7", "this is no log"}) {
     place.write("run/metrics.jsonl", std::string(R"({"step": 1})") + "\n" + line + "\n");
     const Ran ran = place.run({"resume", "run", "--quiet"});
     EXPECT_EQ(ran.code, 4) << line << ran.err;
@@ -216,7 +217,7 @@ TEST(WatchedRuns, RefuseALogWhoseStepsAreNoNumbers) {
     EXPECT_NE(ran.err.find("metrics.jsonl is damaged: line 2"), std::string::npos) << ran.err;
     EXPECT_EQ(contents(place / "run/config.toml"), config);
   }
-  place.write("run/metrics.jsonl", "[1]\n7\nhalf a li");
+  place.write("run/metrics.jsonl", std::string(R"({"step": 1})") + "\nhalf a li");
   EXPECT_EQ(place.run({"resume", "run", "--quiet"}).code, 0);
 }
 

@@ -138,6 +138,17 @@ TEST_F(Converting, SaysWhereALineIsBadAndWhy) {
             "1:1: the line has more values than fit into a page of the data file");
 }
 
+TEST_F(Converting, BoundsDenseValues) {
+  EXPECT_EQ(run("alice,1e300,a,yes,3\n").examples, 1u) << "its logarithm";
+  std::filesystem::remove(folder_ / "out");
+  std::ranges::find(schema_.columns, "age", &Column::name)->transform = Transform::none;
+  EXPECT_EQ(run("alice,1e12,a,yes,3\nalice,-1e12,a,yes,3\n").examples, 2u);
+  std::filesystem::remove(folder_ / "out");
+  EXPECT_EQ(complaint("alice,-2e12,a,yes,3\n"),
+            "1:7: age is '-2e12'; it must be a number from -1e12 to 1e12, or the column's "
+            "transform must be log");
+}
+
 TEST_F(Converting, ShowsValuesShortAndHarmless) {
   const std::string said = complaint("alice," + std::string(100, 'x') + "\x1b[31m,a,yes,3\n");
   EXPECT_EQ(said, "1:7: age is '" + std::string(40, 'x') + "...'; it must be a number");

@@ -119,7 +119,7 @@ TEST_P(EveryDataFile, NoticesSwappedPages) {
 // Somebody who can compute checksums can write anything: it must still not get out.
 TEST_P(EveryDataFile, LetsNoImpossibleExampleOutEvenIfChecksumsAreRight) {
   const Schema schema = plain_schema(GetParam());
-  std::vector<PlainExample> impossible(5, plain_example(4, GetParam()));
+  std::vector<PlainExample> impossible(6, plain_example(4, GetParam()));
   impossible[0].label = 0.5f;
   impossible[1].dense[1] = std::numeric_limits<float>::quiet_NaN();
   impossible[2].ids[0] = 100;
@@ -129,6 +129,7 @@ TEST_P(EveryDataFile, LetsNoImpossibleExampleOutEvenIfChecksumsAreRight) {
   } else {
     impossible[4].label = -1.0f;
   }
+  impossible[5].dense[0] = static_cast<float>(-2.0 * kLargestDense);
   for (const PlainExample& bad : impossible) {
     Records records{RecordLayout(schema)};
     add(records, plain_example(1, GetParam()));

@@ -117,6 +117,20 @@ TEST(RankCheckpoint, PartsWithoutAManifestAreNoCheckpoint) {
   EXPECT_EQ(names(path, "-part-").size(), 3u);
 }
 
+TEST(RankCheckpoint, OfWhichTheNewestIsDamagedTheOneBeforeCanBeHad) {
+  const TemporaryFolder scratch;
+  const std::string path = scratch / "checkpoint";
+  const std::vector<Step> at = {3, 7};
+  train_and_save(3, {}, "lazydp", path, at);
+  std::fstream(path + "/step-0000000007.unsettled", std::ios::in | std::ios::out | std::ios::binary)
+      .seekp(90)
+      .put('!');
+  CheckpointFolder folder(path, Json{{"a", 1}}, std::nullopt);
+  EXPECT_THROW(folder.open(), IoError);
+  EXPECT_EQ(folder.open(1)->head().step, 3u);
+  EXPECT_EQ(names(path, "-part-").size(), 6u) << "nothing is thrown away unasked";
+}
+
 TEST(RankCheckpoint, AMissingOrDamagedPartIsNoticed) {
   for (const bool missing : {true, false}) {
     const TemporaryFolder scratch;

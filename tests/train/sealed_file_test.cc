@@ -97,6 +97,15 @@ TEST(Lock, AnotherPassphraseOrNoneDoesNotOpen) {
   EXPECT_EQ(contents(folder / "file").find(bytes.substr(100, 16)), std::string::npos);
 }
 
+TEST(Lock, DoesNotTakeAFileThatAnybodyCanHaveWritten) {
+  const TemporaryFolder folder;
+  const Lock lock("correct horse battery staple");
+  const std::string bytes = noise(1000);
+  seal(folder / "file", bytes, nullptr);
+  EXPECT_THROW(unseal(folder / "file", bytes.size(), &lock), UserError);
+  EXPECT_THROW(verify_sealed(folder / "file", &lock), UserError);
+}
+
 TEST(SealedFile, OfTheFutureIsRefusedByName) {
   const TemporaryFolder folder;
   seal(folder / "file", "text", nullptr);

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <numeric>
 
 #include "lazydp/train/checkpoint_folder.h"
 #include "lazydp/train/release.h"
@@ -124,6 +125,43 @@ TEST_P(TablesInFiles, GoOnFromEitherCheckpointBitForBit) {
     second.steps_through(s.steps, true);
     EXPECT_EQ(second.settled(), expected) << back;
   }
+}
+
+// Whoever is told to stop right after a checkpoint, and again right after going on, saves the same
+// step again and again: the checkpoint before stays one that can be gone back to.
+TEST_P(TablesInFiles, GoBackHoweverOftenAStepIsSaved) {
+  const Settings s = settings();
+  Going whole(s, algorithm(), Seed::fixed(9));
+  whole.steps_through(s.steps, true);
+  const TemporaryFolder scratch;
+  {
+    CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+    Going first(s, algorithm(), Seed::fixed(9), scratch / "tables");
+    first.start();
+    for (const Step at : {4u, 8u, 8u, 8u}) {
+      first.steps_through(at, true);
+      folder.save(first.trainer);
+    }
+  }
+  for (int stops = 0; stops < 3; ++stops) {
+    CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+    const auto checkpoint = folder.open();
+    Going again(s, algorithm(), checkpoint->head().seed, scratch / "tables");
+    folder.restore(*checkpoint, again.trainer);
+    Batch batch;
+    std::vector<ExampleId> all(40);
+    std::iota(all.begin(), all.end(), ExampleId{0});
+    again.data.read(all, batch);
+    again.trainer.predict(batch);  // which reads rows, and so copies them
+    folder.save(again.trainer);
+  }
+  CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+  const auto checkpoint = folder.open(1);
+  ASSERT_EQ(checkpoint->head().step, 4u);
+  Going second(s, algorithm(), checkpoint->head().seed, scratch / "tables");
+  folder.restore(*checkpoint, second.trainer);
+  second.steps_through(s.steps, true);
+  EXPECT_EQ(second.settled(), whole.settled());
 }
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, TablesInFiles,

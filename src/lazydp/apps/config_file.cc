@@ -1,29 +1,16 @@
 #include "lazydp/apps/config_file.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <vector>
 
 #include "lazydp/apps/nearest.h"
 #include "lazydp/base/error.h"
 #include "lazydp/base/exact_text.h"
+#include "lazydp/base/parse_toml.h"
 #include "lazydp/base/read_text.h"
-#include "lazydp/base/toml_guard.h"
 
 namespace lazydp::apps {
 namespace {
-
-toml::table parse(const std::string& path) {
-  const std::string text = read_text(path, "the config file ");
-  refuse_beyond_ascii(text, "config file " + path);
-  try {
-    return toml::parse(text, path);
-  } catch (const toml::parse_error& error) {
-    throw UserError("config file " + path + ", line " + std::to_string(error.source().begin.line) +
-                    ": " + std::string(error.description()));
-  }
-}
 
 // A value as the command line would spell it; nothing for a list or a table.
 Text text_of(const toml::node& node) {
@@ -63,7 +50,8 @@ const Flag& flag_of(const std::string& path, std::string_view key, std::span<con
 
 std::vector<Setting> read_settings(const std::string& path, std::span<const Flag> flags) {
   std::vector<Setting> settings;
-  for (const auto& [key, node] : parse(path)) {
+  const toml::table table = parse_toml(read_text(path, "the config file "), "config file " + path);
+  for (const auto& [key, node] : table) {
     const Flag& flag = flag_of(path, key.str(), flags);
     settings.push_back({std::string(flag.name), values_of(node)});
     if (!settings.back().values.empty()) continue;

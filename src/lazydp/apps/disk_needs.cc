@@ -45,10 +45,13 @@ fs::path existing(const std::string& path) {
 
 struct Disk {
   dev_t device = 0;
-  double room = 0.0;  // with what the folder's files have already
+  double free = 0.0;
+  double held = 0.0;  // by files that the run has already, and will write again or remove
+  double room() const { return free + held; }
 };
 
-Disk disk_of(const std::string& folder) {
+// Of the disk that `folder` is on; `own` holds files of the run and nothing else.
+Disk disk_of(const std::string& folder, const std::string& own) {
   Disk disk;
   const fs::path at = existing(folder);
   struct stat status = {};
@@ -57,12 +60,13 @@ Disk disk_of(const std::string& folder) {
     throw IoError("cannot tell how much room there is in '" + at.string() + "'");
   }
   disk.device = status.st_dev;
-  disk.room = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
+  disk.free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
   std::error_code ignored;
-  for (fs::directory_iterator i(folder, ignored), end; !ignored && i != end; i.increment(ignored)) {
+  for (fs::directory_iterator i(own, ignored), end; !ignored && i != end; i.increment(ignored)) {
     struct stat file = {};
-    if (stat(i->path().c_str(), &file) == 0 && S_ISREG(file.st_mode)) {
-      disk.room += 512.0 * static_cast<double>(file.st_blocks);
+    // What has a second name is a released model, which stays.
+    if (lstat(i->path().c_str(), &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 1) {
+      disk.held += 512.0 * static_cast<double>(file.st_blocks);
     }
   }
   return disk;
@@ -76,7 +80,27 @@ void require(double bytes, double room, const std::string& what) {
 
 }  // namespace
 
+namespace {
+
+// Everything is in a checkpoint. When the run ends, the model is written beside one of them.
+DiskNeeds needs_with_tables_in_memory(const RunOptions& options, const Keeping& keeping) {
+  const ModelShape& shape = options.model.shape;
+  const bool several = keeping.every_steps > 0 || keeping.every_seconds > 0.0;
+  const auto tables = static_cast<double>(shape.table_bytes());
+  const double one = tables + static_cast<double>(shape.parameters()) * sizeof(float) +
+                     static_cast<double>(shape.total_rows()) * sizeof(Step);
+  DiskNeeds needs;
+  if (keeping.release) needs.model = tables;
+  needs.checkpoints = std::max(one, (several ? kCheckpoints : 1.0) * one - needs.model);
+  return needs;
+}
+
+}  // namespace
+
 DiskNeeds disk_needs(const RunOptions& options, const Keeping& keeping, bool kept) {
+  if (!options.table_folder) {
+    return kept ? needs_with_tables_in_memory(options, keeping) : DiskNeeds{};
+  }
   const ModelShape& shape = options.model.shape;
   const double row = static_cast<double>(shape.dim) * sizeof(float) + kIndex;
   DiskNeeds needs;
@@ -96,19 +120,23 @@ DiskNeeds disk_needs(const RunOptions& options, const Keeping& keeping, bool kep
 }
 
 void require_disk_for(const RunOptions& options, const Keeping& keeping, const std::string& out) {
-  if (!options.table_folder) return;
   const DiskNeeds needs = disk_needs(options, keeping, !out.empty());
-  const std::string tables = "tables in '" + *options.table_folder + "'";
-  const Disk there = disk_of(*options.table_folder);
-  if (out.empty()) return require(needs.tables, there.room, tables);
-  const Disk run = disk_of(out);
   const double rest = needs.checkpoints + needs.model;
-  if (there.device == run.device) {
-    return require(needs.tables + rest, there.room,
-                   tables + ", checkpoints and model in '" + out + "'");
+  const std::string kept = "checkpoints and model in '" + out + "'";
+  const auto disk_of_run = [&] { return disk_of(out, out + "/checkpoint"); };
+  if (!options.table_folder) {
+    if (!out.empty()) require(rest, disk_of_run().room(), kept);
+    return;
   }
-  require(needs.tables, there.room, tables);
-  require(rest, run.room, "checkpoints and model in '" + out + "'");
+  const std::string tables = "tables in '" + *options.table_folder + "'";
+  const Disk there = disk_of(*options.table_folder, *options.table_folder);
+  if (out.empty()) return require(needs.tables, there.room(), tables);
+  const Disk run = disk_of_run();
+  if (there.device == run.device) {
+    return require(needs.tables + rest, there.room() + run.held, tables + ", " + kept);
+  }
+  require(needs.tables, there.room(), tables);
+  require(rest, run.room(), kept);
 }
 
 }  // namespace lazydp::apps

@@ -1,5 +1,5 @@
 #pragma once
-// What a run with tables in files will take of the disk, known before any is taken.
+// What a run will take of the disk, known before any is taken.
 
 #include <string>
 
@@ -10,15 +10,15 @@ namespace lazydp::apps {
 
 // In bytes, at most.
 struct DiskNeeds {
-  double tables = 0.0;       // rows that will be read, and their copies between two checkpoints
-  double checkpoints = 0.0;  // of such a run: no rows are in them
+  double tables = 0.0;  // in files: rows that will be read, and their copies between checkpoints
+  double checkpoints = 0.0;  // without rows if those are in files
   double model = 0.0;        // what is released
 };
 
 DiskNeeds disk_needs(const RunOptions& options, const Keeping& keeping, bool kept);
 
 // Throws UserError, with both numbers, unless there is room in the tables' folder and in `out`, the
-// folder of the run (empty: it has none). Nothing is asked of a run with tables in memory.
+// folder of the run (empty: it has none).
 void require_disk_for(const RunOptions& options, const Keeping& keeping, const std::string& out);
 
 }  // namespace lazydp::apps

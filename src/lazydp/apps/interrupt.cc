@@ -22,7 +22,11 @@ InterruptWatch::InterruptWatch() {
   struct sigaction action = {};
   action.sa_handler = remember_signal;
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
-  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &before_[i]);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], &action, &before_[i]);
+    // Who started the program wants it to hear nothing of this one: nohup.
+    if (before_[i].sa_handler == SIG_IGN) sigaction(kSignals[i], &before_[i], nullptr);
+  }
 }
 
 InterruptWatch::~InterruptWatch() {

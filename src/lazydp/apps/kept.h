@@ -1,6 +1,7 @@
 #pragma once
 // A run that leaves something behind: its folder, its checkpoints, and where it starts.
 
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -28,6 +29,7 @@ struct Kept {
   Keeping keeping;
   CheckpointFolder folder;
   std::unique_ptr<CheckpointReader> from;  // where to go on; null: at the beginning
+  std::function<void()> goes_on;  // once that was read and found whole, before the first step
 };
 
 // Refuses with PrivacyError to go on from a checkpoint under settings that are not its own, with

@@ -114,7 +114,7 @@ void resume(const Given& given) {
   RunDirectory directory =
       first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
   const Given config = directory.config();
-  Given wanted = merged(config, given);
+  Given wanted = with_table_folder_in_full(merged(config, given));
   RunOptions options = choose_run(wanted);
   const Keeping keeping = choose_keeping(wanted);
   require_equal_ranks(options, wanted);
@@ -155,8 +155,10 @@ void resume(const Given& given) {
                     " steps; train it further with --steps N or --epochs X");
   }
   ranks().barrier();  // all have seen what is there
-  put_aside_model(kept.directory);
-  kept.directory.write_config(wanted);
+  kept.goes_on = [&kept, &wanted] {
+    put_aside_model(kept.directory);
+    kept.directory.write_config(wanted);
+  };
   run_and_report(options, output, &kept);
 }
 

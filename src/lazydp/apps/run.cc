@@ -80,10 +80,10 @@ bool due(CheckpointClock& clock, const Keeping& keeping, Trainer& trainer) {
 }
 
 // The steps that are left. Returns the signal that asked to stop, 0 if none did.
-int take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Progress& progress,
-               Kept* kept, MetricsLog* log, RunResult& result) {
+int take_steps(const RunOptions& options, const Task& task, Trainer& trainer,
+               const InterruptWatch& interrupts, Progress& progress, Kept* kept, MetricsLog* log,
+               RunResult& result) {
   EpsilonNow epsilon(trainer, options.delta);
-  const InterruptWatch interrupts;
   CheckpointClock checkpoints(kept != nullptr ? kept->keeping : Keeping{});
   const Step last = trainer.last_step();
   FinalLoss loss(last);
@@ -114,6 +114,16 @@ int take_steps(const RunOptions& options, const Task& task, Trainer& trainer, Pr
   result.loss = loss.mean();
   if (trainer.now() >= last) return 0;
   return interrupts.signal() != 0 ? interrupts.signal() : SIGTERM;  // another rank's
+}
+
+// The signal that asked any of the ranks to stop, 0 if none did.
+int signal_of_any(const InterruptWatch& interrupts, Trainer& trainer) {
+  const int here = interrupts.signal();
+  if (trainer.courier() == nullptr) return here;
+  double asked = here != 0 ? 1.0 : 0.0;
+  trainer.courier()->run([&asked](Communicator& all) { all.add_up(std::span(&asked, 1)); });
+  if (asked == 0.0) return 0;
+  return here != 0 ? here : SIGTERM;
 }
 
 // Hears of rows that were settled, and shows how many of all.
@@ -233,13 +243,18 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
   RunResult result;
   progress.begin(std::string(options.plan.recipe.name), trainer.last_step(), trainer.now());
   const Stopwatch training;
+  const InterruptWatch interrupts;  // until what was trained is kept
+  if (kept != nullptr && kept->goes_on) {
+    read_metrics_log(kept->directory.metrics());  // may be damaged as well
+    kept->goes_on();
+  }
   std::optional<MetricsLog> log;
   if (kept != nullptr && ranks().rank() == 0) {
     log.emplace(kept->directory.metrics(), kept->directory.events(), trainer.now(),
                 options.plan.steps);
   }
   const int signal =
-      take_steps(options, task, trainer, progress, kept, log ? &*log : nullptr, result);
+      take_steps(options, task, trainer, interrupts, progress, kept, log ? &*log : nullptr, result);
   result.seconds = training.seconds();
   if (trainer.files() != nullptr) result.file_bytes = trainer.files()->bytes();
   result.ranks = ranks().size();
@@ -248,6 +263,13 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
     courier->run([&](Communicator& all) { result.exchanged_bytes = all.traffic().bytes; });
   }
   if (signal != 0) stop(trainer, kept, signal, progress);
+  // Of what follows the steps each part is done to its end; what it did is in the state that is
+  // kept.
+  const auto stop_if_asked = [&] {
+    const int asked = signal_of_any(interrupts, trainer);
+    if (asked != 0) stop(trainer, kept, asked, progress);
+  };
+  stop_if_asked();
   result.steps = trainer.now();
   result.budget_spent = trainer.last_step() < options.plan.steps;
 
@@ -255,9 +277,11 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
   const bool releases = kept == nullptr || kept->keeping.release;
   if (releases && !options.table_folder) trainer.settle_all(show_settled(shape, progress));
   result.settle_seconds = settling.seconds();
+  stop_if_asked();
 
   if (task.held_out) {
     result.held_out = evaluate(trainer, *task.held_out);
+    stop_if_asked();
     if (log) log->evaluation(trainer.now(), result.held_out, "test", kNone);
   }
   if (kept != nullptr) leave(options, trainer, *kept, progress, result);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <limits>
 #include <utility>
 
@@ -183,6 +184,13 @@ std::optional<std::string> choose_table_folder(const Given& given) {
                     "disk, with the run's folder, and leave key-file out");
   }
   return folder.substr(kFile.size());
+}
+
+Given with_table_folder_in_full(Given given) {
+  if (const auto folder = choose_table_folder(given)) {
+    given.table_storage = "file:" + std::filesystem::absolute(*folder).lexically_normal().string();
+  }
+  return given;
 }
 
 void require_trainable_there(const Recipe& recipe, const std::optional<std::string>& folder) {

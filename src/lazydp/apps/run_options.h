@@ -41,6 +41,9 @@ Performance choose_performance(const Given& given);
 // Where tables are in files; none: in memory.
 std::optional<std::string> choose_table_folder(const Given& given);
 
+// The same flags, so that they mean the same folder wherever they are read again.
+Given with_table_folder_in_full(Given given);
+
 // Throws UserError if `recipe` needs tables that are in memory.
 void require_trainable_there(const Recipe& recipe, const std::optional<std::string>& folder);
 

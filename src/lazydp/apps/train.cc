@@ -12,7 +12,8 @@
 
 namespace lazydp::apps {
 
-void train(const Given& given) {
+void train(const Given& as_given) {
+  const Given given = with_table_folder_in_full(as_given);
   choose_threads(given);
   const RunOptions options = choose_run(given);
   require_equal_ranks(options, given);

@@ -150,7 +150,9 @@ void DataFile::check_record(std::span<const std::byte> record, std::uint64_t pag
   const auto label = load<float>(record.data());
   bool good = label == 0.0f || label == 1.0f;
   for (std::size_t i = 0; i < layout_.dense; ++i) {
-    good &= std::isfinite(load<float>(record.data() + sizeof(float) * (1 + i)));
+    // A NaN is not either.
+    good &= std::abs(load<float>(record.data() + sizeof(float) * (1 + i))) <=
+            static_cast<float>(kLargestDense);
   }
   std::uint64_t values = 0;
   for (std::size_t i = 0; i < layout_.multi; ++i)

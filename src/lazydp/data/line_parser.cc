@@ -4,7 +4,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "lazydp/base/error.h"
 #include "lazydp/data/hash_row.h"
@@ -184,8 +183,9 @@ bool LineParser::use_dense(const Plan& plan, std::string_view value, Records& ou
     return refuse(column, value, "a number");
   }
   if (column.transform == Transform::log) number = log_of_one_and(std::max(0.0, number));
-  if (std::abs(number) > double{std::numeric_limits<float>::max()}) {
-    return refuse(column, value, "a number below 3.4e38");
+  if (std::abs(number) > kLargestDense) {
+    return refuse(column, value,
+                  "a number from -1e12 to 1e12, or the column's transform must be log");
   }
   out.set_dense(plan.place, static_cast<float>(number));
   return true;

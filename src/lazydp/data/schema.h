@@ -63,6 +63,8 @@ inline constexpr std::uint64_t kMaxHashRows = std::uint64_t{1} << 31;
 inline constexpr std::uint32_t kRareRow = 1;  // of a column with a vocabulary
 inline constexpr std::uint32_t kFirstVocabularyRow = 2;
 inline constexpr std::size_t kMaxColumns = 4096;
+// Dense values are no larger, so that squares of them, and sums of those, are numbers.
+inline constexpr double kLargestDense = 1e12;
 
 // The Criteo logs: a label, 13 whole numbers, 26 hexadecimal values; tab-separated, no header.
 // `rows` has one number for every value, or one for all.

@@ -1,12 +1,10 @@
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <span>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/toml_guard.h"
+#include "lazydp/base/parse_toml.h"
 #include "lazydp/data/schema_text.h"
 
 namespace lazydp {
@@ -170,14 +168,7 @@ Column parse_column(const toml::table& table, const std::string& where) {
 }  // namespace
 
 Schema parse_schema(std::string_view text, const std::string& name) {
-  refuse_beyond_ascii(text, name);
-  toml::table table;
-  try {
-    table = toml::parse(text);
-  } catch (const toml::parse_error& error) {
-    throw UserError(name + ", line " + std::to_string(error.source().begin.line) + ": " +
-                    std::string(error.description()));
-  }
+  const toml::table table = parse_toml(text, name);
   Schema schema;
   Keys keys(table, name);
   keys.take("source", schema.source);

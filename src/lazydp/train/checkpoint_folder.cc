@@ -143,8 +143,15 @@ void CheckpointFolder::remove_lost_parts() const {
   if (parts.empty()) return;
   std::set<std::string> kept;
   for (const File& file : files()) {
-    const CheckpointReader checkpoint(file.path, lock());
-    kept.insert(part_path(file.path, checkpoint.head().save, 0));
+    try {
+      const CheckpointReader checkpoint(file.path, lock());
+      kept.insert(part_path(file.path, checkpoint.head().save, 0));
+    } catch (const IoError&) {
+      // Whoever opens it will say that it is damaged; whoever goes back to the one before need not.
+      std::erase_if(parts, [&](const std::string& part) {
+        return part.starts_with(file.path + std::string(kPart));
+      });
+    }
   }
   for (const std::string& part : parts) {
     if (!kept.contains(part.substr(0, part.rfind('-')) + "-0")) remove(part);
@@ -183,10 +190,26 @@ void CheckpointFolder::restore(CheckpointReader& checkpoint, Trainer& trainer) {
   }
   checkpoint.restore(trainer);
   adopt(trainer);
+  held_ = head.step;
+  if (files == nullptr && first_rank(trainer)) remove_newer_than(head.step);
+  meet(trainer);
+}
+
+// Whether the trainer's state is here already. The files may be gone all the same.
+bool CheckpointFolder::holds(Trainer& trainer) const {
+  if (held_ != trainer.now()) return false;
+  bool there = fs::exists(path_of(*held_, true)) || fs::exists(path_of(*held_, false));
+  if (trainer.courier() != nullptr) {
+    trainer.courier()->run([&there](Communicator& ranks) {
+      ranks.broadcast(std::as_writable_bytes(std::span(&there, 1)), 0);
+    });
+  }
+  return there;
 }
 
 void CheckpointFolder::save(Trainer& trainer) {
   adopt(trainer);
+  if (holds(trainer)) return;
   TableFiles* tables = trainer.files();
   const auto stored =
       tables != nullptr ? std::optional(StoredTables{tables->keep(), settled_}) : std::nullopt;
@@ -198,6 +221,7 @@ void CheckpointFolder::save(Trainer& trainer) {
     if (trainer.courier() != nullptr) remove_lost_parts();
   }
   meet(trainer);
+  held_ = trainer.now();
   if (tables == nullptr) return;
   remove_other_rows();  // of a release that a crash cut short
   tables->end_epoch();

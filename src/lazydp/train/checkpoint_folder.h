@@ -35,10 +35,11 @@ class CheckpointFolder {
   // From here on the trainer's state is kept here.
   void adopt(Trainer& trainer) { trainer.folder_ = this; }
 
-  // Tables in files hold one state only: newer checkpoints than this one go first.
+  // Newer checkpoints than this one go, once it is known to be whole: nobody goes on from them.
   void restore(CheckpointReader& checkpoint, Trainer& trainer);
 
-  // Keeps the state, and the one before it.
+  // Keeps the state, and the one before it. Nothing happens if no step was taken since the state
+  // was saved or restored: tables in files can go back twice, and that would be once for nothing.
   void save(Trainer& trainer);
 
   // The trainer's rows have all been settled: from here on its state under a fresh seed is the only
@@ -69,6 +70,7 @@ class CheckpointFolder {
   void remove(const std::string& file) const;
   void remove_newer_than(Step step) const;
   void give_up_newer_than(const CheckpointReader& checkpoint) const;
+  bool holds(Trainer& trainer) const;
   void remove_other_rows() const;
   void write_settled_rows(Trainer& trainer, const Metadata& metadata, const Progress& progress);
   const Lock* lock() const { return lock_ ? &*lock_ : nullptr; }
@@ -79,7 +81,8 @@ class CheckpointFolder {
   std::string path_;
   Json settings_;
   std::optional<Lock> lock_;
-  SettledRows settled_;  // where tables in files have rows from that they did not need since
+  std::optional<Step> held_;  // the state of this step is here, of a trainer that belongs here
+  SettledRows settled_;       // where tables in files have rows from that they did not need since
 };
 
 }  // namespace lazydp

@@ -150,6 +150,10 @@ SealedReader::SealedReader(const std::string& path, const Lock* lock)
                     std::to_string(kVersion) + ")");
   }
   if (sum != checksum(bytes_of(head), 0, false)) damaged("its header's checksum is wrong");
+  // A key says that nobody else could have written the file.
+  if (head.locked == 0 && lock != nullptr) {
+    throw UserError(path + " is not encrypted, and a key is given; anybody may have written it");
+  }
   if (head.locked == 0) return;
   if (lock == nullptr) {
     throw UserError(path + " is encrypted; give --key-file");
