@@ -1,9 +1,7 @@
 #include "lazydp/apps/run.h"
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
-#include <limits>
 #include <string>
 
 #include "lazydp/apps/data_card.h"
@@ -13,6 +11,7 @@
 #include "lazydp/apps/output.h"
 #include "lazydp/apps/ranks.h"
 #include "lazydp/apps/report.h"
+#include "lazydp/apps/run_figures.h"
 #include "lazydp/apps/run_page.h"
 #include "lazydp/apps/session.h"
 #include "lazydp/apps/stopwatch.h"
@@ -22,52 +21,6 @@
 
 namespace lazydp::apps {
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
-// The mean loss of a run's last tenth; empty batches have none.
-class FinalLoss {
- public:
-  explicit FinalLoss(Step steps) : after_(steps - std::max<Step>(1, steps / 10)) {}
-
-  void add(const StepReport& report) {
-    if (report.step <= after_ || std::isnan(report.mean_loss)) return;
-    sum_ += report.mean_loss;
-    count_ += 1.0;
-  }
-  double mean() const { return count_ > 0.0 ? sum_ / count_ : kNone; }
-
- private:
-  Step after_;
-  double sum_ = 0.0;
-  double count_ = 0.0;
-};
-
-// What the model would have if it were released now; NaN where nothing can be claimed. Computed
-// once a step, however many ask.
-class EpsilonNow {
- public:
-  EpsilonNow(const Trainer& trainer, double delta) : trainer_(trainer), delta_(delta) {}
-
-  double operator()() {
-    if (known()) return value_;
-    const Claim now = claim(trainer_, delta_);
-    at_ = trainer_.now();
-    return value_ = now.holds ? now.epsilon : kNone;
-  }
-  bool known() const { return at_ == trainer_.now(); }
-
- private:
-  const Trainer& trainer_;
-  double delta_;
-  Step at_ = 0;
-  double value_ = kNone;
-};
-
-// A curve of epsilon has ten points or so: accounting may take its time.
-bool is_tenth(Step t, Step steps) {
-  return std::uint64_t{t} * 10 / steps > std::uint64_t{t - 1} * 10 / steps;
-}
 
 // Whether it is time to save. Clocks of ranks differ; the first one's counts.
 bool due(CheckpointClock& clock, const Keeping& keeping, Trainer& trainer) {
@@ -95,14 +48,14 @@ int take_steps(const RunOptions& options, const Task& task, Trainer& trainer,
     loss.add(report);
     progress.step(report, std::ref(epsilon));
     const Step t = report.step;
-    if (log != nullptr) log->step(report, is_tenth(t, last) ? epsilon() : kNone);
+    if (log != nullptr) log->step(report, is_tenth(t, last) ? epsilon() : kNoFigure);
     if (options.eval_every > 0 && t % options.eval_every == 0 && t < last) {
       const Metrics metrics = evaluate(trainer, task.validation ? *task.validation : *task.held_out,
                                        options.eval_examples);
       progress.evaluated(t, metrics);
       if (log != nullptr) {
         log->evaluation(t, metrics, task.validation ? "validation" : "test",
-                        epsilon.known() ? epsilon() : kNone);
+                        epsilon.known() ? epsilon() : kNoFigure);
       }
     }
     if (kept != nullptr && due(checkpoints, kept->keeping, trainer) && t < last) {
@@ -282,7 +235,7 @@ RunResult train_run(const RunOptions& options, const Task& task, Progress& progr
   if (task.held_out) {
     result.held_out = evaluate(trainer, *task.held_out);
     stop_if_asked();
-    if (log) log->evaluation(trainer.now(), result.held_out, "test", kNone);
+    if (log) log->evaluation(trainer.now(), result.held_out, "test", kNoFigure);
   }
   if (kept != nullptr) leave(options, trainer, *kept, progress, result);
   progress.end();
