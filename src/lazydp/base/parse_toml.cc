@@ -61,6 +61,10 @@ void require_utf8(const std::string& text, const std::string& where) {
   if (!is_utf8(text)) throw UserError(where + ": it must be text in UTF-8");
 }
 
+[[noreturn]] void refuse_key(const std::string& key, const std::string& where) {
+  throw UserError(where + ": unknown key '" + key + "'; keys are ASCII");
+}
+
 // In place, so that nodes keep their lines.
 void reveal(toml::node& node, const std::string& where) {
   if (auto* text = node.as_string()) {
