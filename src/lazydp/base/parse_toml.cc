@@ -75,8 +75,7 @@ void reveal(toml::node& node, const std::string& where) {
   } else if (auto* table = node.as_table()) {
     for (auto&& [key, value] : *table) {
       const std::string name = revealed(key.str());
-      if (name != key.str())
-        throw UserError(where + ": unknown key '" + name + "'; keys are ASCII");
+      if (name != key.str()) refuse_key(name, where);
       reveal(value, where);
     }
   }
