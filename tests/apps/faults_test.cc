@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
-#include <map>
 #include <random>
 
 #include "tests/apps/child.h"
@@ -162,18 +161,6 @@ TEST_P(Faults, WhoIsToldToHearNothingOfASignalGoesOn) {
   EXPECT_EQ(child.wait(), 0) << child.err();
 }
 
-// Everything in a folder but what the program may write however it ends.
-std::string all_of(const fs::path& folder) {
-  std::map<std::string, std::string> files;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (entry.is_regular_file() && name != "metrics.jsonl" && !name.starts_with("events")) {
-      files[entry.path().string()] = contents(entry.path());
-    }
-  }
-  return nlohmann::json(files).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 // The head of a checkpoint is whole and its rows are not: that shows when they are read.
 TEST_P(Faults, ADamagedCheckpointLeavesTheRunAsItIs) {
   const Workplace at;
@@ -185,10 +172,10 @@ TEST_P(Faults, ADamagedCheckpointLeavesTheRunAsItIs) {
   std::string bytes = contents(damaged);
   bytes[bytes.size() - 5000] ^= 1;
   std::ofstream(damaged, std::ios::binary) << bytes;
-  const std::string before = all_of(at / "run");
+  const auto before = all_of(at / "run");
   const Ran ran = at.run({"resume", "run", "--quiet", "--threads", "1", "--steps", "30"});
   EXPECT_EQ(ran.code, 4) << ran.err;
-  EXPECT_EQ(all_of(at / "run"), before);
+  EXPECT_TRUE(all_of(at / "run") == before);
 }
 
 TEST_P(Faults, WhoGoesBackIsNotStoppedByTheDamagedCheckpointAgain) {

@@ -7,8 +7,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/support/temporary_folder.h"
@@ -85,6 +87,18 @@ inline std::string weights(const Workplace& at, const std::string& model) {
   if (file.size() < sizeof(header)) return "";
   std::memcpy(&header, file.data(), sizeof(header));
   return file.substr(sizeof(header) + header);
+}
+
+// What a folder and those in it hold, by name.
+inline std::vector<std::pair<std::string, std::string>> all_of(
+    const std::filesystem::path& folder) {
+  std::vector<std::pair<std::string, std::string>> found;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    found.emplace_back(entry.path().string(),
+                       entry.is_regular_file() ? contents(entry.path()) : "");
+  }
+  std::ranges::sort(found);
+  return found;
 }
 
 // `first`, and the flags of a model that trains in no time.

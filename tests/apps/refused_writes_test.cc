@@ -19,17 +19,6 @@ void obey_permissions() {
   prctl(PR_CAPBSET_DROP, kDacReadSearch, 0, 0, 0);
 }
 
-// What a folder and those in it hold, by name.
-std::vector<std::pair<std::string, std::string>> all_of(const fs::path& folder) {
-  std::vector<std::pair<std::string, std::string>> found;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    found.emplace_back(entry.path().string(),
-                       entry.is_regular_file() ? contents(entry.path()) : "");
-  }
-  std::ranges::sort(found);
-  return found;
-}
-
 void expect_one_line(const Child& child, const std::string& names) {
   const std::string err = child.err();
   EXPECT_EQ(std::ranges::count(err, '\n'), 1) << err;
@@ -76,7 +65,7 @@ TEST(RefusedWrites, ARunThatCannotBeWrittenIsLeftAsItIs) {
       Child child(at, words, obey_permissions);
       EXPECT_EQ(child.wait(), 4) << words[0] << child.err();
       expect_one_line(child, "run");
-      EXPECT_EQ(all_of(at / "run"), before);
+      EXPECT_TRUE(all_of(at / "run") == before);
     }
   }
   EXPECT_EQ(at.run({"release", "run", "--quiet"}).code, 0);
@@ -129,7 +118,7 @@ TEST(RefusedWrites, AReadOnlyFileSystemIsNamed) {
     EXPECT_EQ(code, 4) << words[0] << child.err();
     expect_one_line(child, "Read-only file system");
   }
-  EXPECT_EQ(all_of(at / "run"), before);
+  EXPECT_TRUE(all_of(at / "run") == before);
 }
 
 }  // namespace
