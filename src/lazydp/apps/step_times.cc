@@ -7,7 +7,7 @@
 namespace lazydp::apps {
 namespace {
 
-constexpr std::size_t kKept = 1'000'000;
+constexpr std::size_t kKept = 4096;  // a long run takes no more memory than a short one
 constexpr double kMillis = 1e3;
 constexpr std::array kSettleStages = {Stage::history, Stage::noise_sampling, Stage::noisy_gradient,
                                       Stage::noise_update};

@@ -20,7 +20,7 @@ class StepTimes {
  public:
   void add(const StepReport& report);
 
-  // Of whole steps, and of steps without Stage::data. Of the last million, if there were more.
+  // Of whole steps, and of steps without Stage::data. Of the last 4,096, if there were more.
   const std::vector<double>& step_ms() const { return step_ms_; }
   const std::vector<double>& compute_ms() const { return compute_ms_; }
 
