@@ -78,10 +78,6 @@ void require(double bytes, double room, const std::string& what) {
                   bytes_in_full(room) + " are free; make room, or use a smaller --scale");
 }
 
-}  // namespace
-
-namespace {
-
 // Everything is in a checkpoint. When the run ends, the model is written beside one of them.
 DiskNeeds needs_with_tables_in_memory(const RunOptions& options, const Keeping& keeping) {
   const ModelShape& shape = options.model.shape;
