@@ -74,7 +74,7 @@ class ThisStepOnly : public CatchUp {
 
 }  // namespace
 
-void add_draw(Table& table, const NoiseSource& noise, const Draw& draw) {
+void add_draw(Table& table, const NoiseCells& cells, const Draw& draw) {
   check(draw.rows.size() <= CatchUp::kRowsAtATime, "few rows at a time");
   std::array<NoisyRow, CatchUp::kRowsAtATime> rows;
   std::size_t count = 0;
@@ -90,8 +90,7 @@ void add_draw(Table& table, const NoiseSource& noise, const Draw& draw) {
       scale(shrink, values);
     }
   }
-  noise.table(table.id(), table.whole_rows(), table.dim(), draw.draws, draw.step)
-      .add(std::span(rows).first(count), table.dim());
+  cells.add(std::span(rows).first(count), table.dim());
 }
 
 std::unique_ptr<CatchUp> make_aggregated(RowId rows) {

@@ -51,7 +51,7 @@ std::unique_ptr<CatchUp> make_decay_only(RowId rows);
 // is never made up for. EANA (Ning et al. 2022); no privacy is claimed for it.
 std::unique_ptr<CatchUp> make_this_step_only(RowId rows);
 
-// Adds one draw to the rows of a table.
-void add_draw(Table& table, const NoiseSource& noise, const Draw& draw);
+// Adds one draw, whose cells are given, to the rows of a table.
+void add_draw(Table& table, const NoiseCells& cells, const Draw& draw);
 
 }  // namespace lazydp

@@ -33,23 +33,50 @@ void in_chunks(RowId first, RowId last, Few&& few) {
   }
 }
 
+// Cells of a table's draws. Those of one draw often serve the next: deriving their key takes as
+// long as the noise of some rows.
+class CellsOf {
+ public:
+  CellsOf(const NoiseSource& noise, const Table& table) : noise_(noise), table_(table) {}
+
+  const NoiseCells& operator()(const Draw& draw) {
+    if (!known_ || draw.draws != draws_ || draw.step != step_) {
+      cells_ = noise_.table(table_.id(), table_.whole_rows(), table_.dim(), draw.draws, draw.step);
+      known_ = true;
+      draws_ = draw.draws;
+      step_ = draw.step;
+    }
+    return cells_;
+  }
+
+ private:
+  const NoiseSource& noise_;
+  const Table& table_;
+  bool known_ = false;
+  Draws draws_ = Draws::each_step;
+  Step step_ = 0;
+  NoiseCells cells_;
+};
+
 class Fused : public NoiseWriter {
  public:
   explicit Fused(const NoiseSource& noise) : noise_(noise) {}
 
   void settle(Table& table, const CatchUp& how, const Debts& debts,
               std::span<const LateRow> late) override {
+    CellsOf cells(noise_, table);
     in_chunks(late, [&](std::span<const LateRow> few) {
-      how.for_each_draw(debts, few, [&](const Draw& draw) { add_draw(table, noise_, draw); });
+      how.for_each_draw(debts, few, [&](const Draw& draw) { add_draw(table, cells(draw), draw); });
     });
   }
 
   void sweep(Table& table, const Debts& debts, RowId first, RowId last) override {
+    CellsOf cells(noise_, table);
     std::array<Owed, CatchUp::kRowsAtATime> owed;
     owed.fill(debts.at(debts.through()));
     in_chunks(first, last, [&](std::span<const LateRow> few) {
-      add_draw(table, noise_,
-               {Draws::each_step, debts.through(), few, std::span(owed).first(few.size())});
+      const Draw draw = {Draws::each_step, debts.through(), few, std::span(owed).first(few.size())};
+      add_draw(table, cells(draw), draw);
     });
   }
 

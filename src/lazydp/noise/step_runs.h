@@ -1,6 +1,7 @@
 #pragma once
 // What any run of consecutive steps does to a row: maps of single steps, composed in constant time.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -88,13 +89,13 @@ class RunsThrough {
   RunsThrough(const StepRuns<Map>& runs, Step through)
       : runs_(runs),
         through_(through),
-        last_block_(through / kBlock),
-        block_start_(last_block_ * kBlock) {
+        block_(through / kBlock - std::min<std::size_t>(through / kBlock, kRecentBlocks - 1)),
+        start_(block_ * kBlock) {
     check(through <= runs.now(), "settled no further than the open step");
     Map map;
-    recent_[through + 1 - block_start_] = map;
-    for (std::size_t t = through + 1; t-- > block_start_;) {
-      recent_[t - block_start_] = map = then(runs.steps_[t], map);
+    recent_[through + 1 - start_] = map;
+    for (std::size_t t = through + 1; t-- > start_;) {
+      recent_[t - start_] = map = then(runs.steps_[t], map);
     }
   }
 
@@ -104,21 +105,22 @@ class RunsThrough {
   // Steps after + 1, …, through; `after` <= through.
   Map since(Step after) const {
     const std::size_t first = std::size_t{after} + 1;
-    if (first >= block_start_) return recent_[first - block_start_];
+    if (first >= start_) return recent_[first - start_];
     const std::size_t block = first / kBlock;
     Map map = runs_.tails_[first];
-    if (block + 1 < last_block_) map = then(map, runs_.blocks(block + 1, last_block_ - 1));
+    if (block + 1 < block_) map = then(map, runs_.blocks(block + 1, block_ - 1));
     return then(map, recent_[0]);
   }
 
  private:
   static constexpr std::size_t kBlock = StepRuns<Map>::kBlock;
+  static constexpr std::size_t kRecentBlocks = 4;  // rows of long bags seldom wait for longer
 
   const StepRuns<Map>& runs_;
   Step through_;
-  std::size_t last_block_;
-  std::size_t block_start_;
-  std::array<Map, kBlock + 1> recent_;  // from block_start_ + i through `through`
+  std::size_t block_;  // the first of the recent ones, and its first step
+  std::size_t start_;
+  std::array<Map, kRecentBlocks * kBlock + 1> recent_;  // from start_ + i through `through`
 };
 
 }  // namespace lazydp
