@@ -13,7 +13,7 @@ fi
 mkdir -p "$copy"
 rm -rf "$copy"/{src,tests,benchmarks}
 cp -r CMakeLists.txt cmake src tests benchmarks "$copy"
-(cd "$copy" && GIT_DIR=/nonexistent git apply --recount "$patch") || {
+(cd "$copy" && GIT_DIR=/nonexistent git apply "$patch") || {
   echo "FAILED: the patch no longer applies; make the same change again and save git diff -U2"
   exit 1
 }
