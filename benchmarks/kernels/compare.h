@@ -18,13 +18,16 @@ struct Timed {
   std::function<void()> run = {};
 };
 
-// "`ours` takes at most (or at least) so many times the time of `reference`", or, without a
-// reference, "at least `at_least` items a second".
+enum class Beside { slowest, fastest };
+
+// "`ours` takes at most `most` times the time of the slowest (fastest) of `references`", or,
+// without references, "at least `items_per_second`".
 struct Claim {
   std::string what = {};
   std::string ours = {};
-  std::string reference = {};
-  double most = 0.0;            // of time(ours) / time(reference), per item
+  std::vector<std::string> references = {};
+  Beside beside = Beside::slowest;
+  double most = 0.0;            // of the times of an item
   double items_per_second = 0;  // instead, where there is no reference
 };
 

@@ -96,12 +96,11 @@ void add_gemm_benchmarks() {
   timed("gemm/as training calls it", as_trained);
   timed("gemm/OpenBLAS's own threads", openblas);
   if (has_onednn()) timed("gemm/oneDNN's own threads", onednn);
-  for (const char* library : {"gemm/OpenBLAS's own threads", "gemm/oneDNN's own threads"}) {
-    add(Claim{.what = "products of mlperf: 90 % of the rate of",
-              .ours = "gemm/as training calls it",
-              .reference = library,
-              .most = 1.0 / 0.9});
-  }
+  add(Claim{.what = "products of mlperf: 90 % of the rate of the faster library",
+            .ours = "gemm/as training calls it",
+            .references = {"gemm/OpenBLAS's own threads", "gemm/oneDNN's own threads"},
+            .beside = Beside::fastest,
+            .most = 1.0 / 0.9});
 }
 
 }  // namespace lazydp::bench

@@ -118,14 +118,15 @@ void add_pooling_benchmarks(std::size_t table_bytes) {
   timed("dedup/skewed ids", distinct, 1, kMediumSkew);
   add(Claim{.what = "pooling beside reading random rows",
             .ours = "pooling/80 rows of 32 floats",
-            .reference = "pooling/read random rows alone",
+            .references = {"pooling/read random rows alone"},
             .most = 1.3});
   add(Claim{.what = "its adjoint beside writing random rows",
             .ours = "pooling/80 rows of 32 floats, adjoint",
-            .reference = "pooling/write random rows alone",
+            .references = {"pooling/write random rows alone"},
             .most = 1.3});
   for (const char* ids : {"dedup/uniform ids", "dedup/skewed ids"}) {
-    add(Claim{.what = "distinct rows: 8 ns an id", .ours = ids, .items_per_second = 1e9 / 8.0});
+    add(Claim{
+        .what = std::string(ids) + ": 8 ns an id", .ours = ids, .items_per_second = 1e9 / 8.0});
   }
 }
 

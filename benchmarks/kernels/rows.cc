@@ -70,11 +70,11 @@ void add_row_benchmarks(std::size_t table_bytes) {
   timed("rows/plain gather", gather);
   add(Claim{.what = "lazy settle beside a plain sparse update",
             .ours = "rows/lazy settle",
-            .reference = "rows/plain update",
+            .references = {"rows/plain update"},
             .most = 1.6});
   add(Claim{.what = "lazy settle with the gather beside a plain gather",
             .ours = "rows/lazy settle and gather",
-            .reference = "rows/plain gather",
+            .references = {"rows/plain gather"},
             .most = 2.3});
 }
 

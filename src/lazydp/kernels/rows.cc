@@ -21,50 +21,64 @@ inline float weight_of(const BagList& bags, std::size_t position, float shared) 
   return bags.weights == nullptr ? shared : shared * bags.weights[position];
 }
 
-// Columns [first, first + 4 vectors) of one bag, summed in registers.
-template <class D>
-inline HWY_ATTR void pool_columns(D d, const float* table, std::size_t dim, const BagList& bags,
-                                  std::size_t begin, std::size_t end, float shared, float* out) {
-  const std::size_t lanes = hn::Lanes(d);
-  auto s0 = hn::Zero(d);
-  auto s1 = s0;
-  auto s2 = s0;
-  auto s3 = s0;
-  for (std::size_t k = begin; k < end; ++k) {
-    const float* row = table + static_cast<std::size_t>(bags.ids[k]) * dim;
-    const auto w = hn::Set(d, weight_of(bags, k, shared));
-    s0 = hn::MulAdd(w, hn::LoadU(d, row), s0);
-    s1 = hn::MulAdd(w, hn::LoadU(d, row + lanes), s1);
-    s2 = hn::MulAdd(w, hn::LoadU(d, row + 2 * lanes), s2);
-    s3 = hn::MulAdd(w, hn::LoadU(d, row + 3 * lanes), s3);
+// The rows of one bag, and what each counts.
+struct Bag {
+  const BagList& bags;
+  std::size_t begin;
+  std::size_t end;
+  float shared;
+
+  // With the first columns, rows that come later are asked for, of this bag or of the next: those
+  // before this one.
+  std::size_t ask_before(std::size_t column) const {
+    return column == 0 ? bags.offsets[bags.bags] : 0;
   }
-  hn::StoreU(s0, d, out);
-  hn::StoreU(s1, d, out + lanes);
-  hn::StoreU(s2, d, out + 2 * lanes);
-  hn::StoreU(s3, d, out + 3 * lanes);
+  // The weight of row k, when its turn comes.
+  float visit(std::size_t k, const float* table, std::size_t dim, std::size_t before) const {
+    if (k + kAhead < before) {
+      prefetch(table + static_cast<std::size_t>(bags.ids[k + kAhead]) * dim, dim);
+    }
+    return weight_of(bags, k, shared);
+  }
+};
+
+// Columns [column, column + kVectors vectors) of a bag, summed in registers.
+template <std::size_t kVectors, class D>
+inline HWY_ATTR void pool_columns(D d, const float* table, std::size_t dim, const Bag& bag,
+                                  std::size_t column, float* out) {
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t before = bag.ask_before(column);
+  decltype(hn::Zero(d)) sums[kVectors];
+  for (auto& sum : sums) sum = hn::Zero(d);
+  for (std::size_t k = bag.begin; k < bag.end; ++k) {
+    const auto w = hn::Set(d, bag.visit(k, table, dim, before));
+    const float* row = table + static_cast<std::size_t>(bag.bags.ids[k]) * dim + column;
+#pragma GCC unroll 4
+    for (std::size_t v = 0; v < kVectors; ++v) {
+      sums[v] = hn::MulAdd(w, hn::LoadU(d, row + v * lanes), sums[v]);
+    }
+  }
+  for (std::size_t v = 0; v < kVectors; ++v) hn::StoreU(sums[v], d, out + column + v * lanes);
 }
 
 void pool_rows(const float* table, std::size_t dim, const BagList& bags, float* out,
                std::size_t stride) {
   const hn::ScalableTag<float> d;
-  const std::size_t step = 4 * hn::Lanes(d);
-  const std::size_t last = bags.offsets[bags.bags];
+  const std::size_t lanes = hn::Lanes(d);
   for (std::size_t b = 0; b < bags.bags; ++b) {
     const std::size_t begin = bags.offsets[b];
     const std::size_t end = bags.offsets[b + 1];
     const float shared = bags.mean && end > begin ? 1.0f / static_cast<float>(end - begin) : 1.0f;
-    for (std::size_t k = begin + kAhead; k < end + kAhead && k < last; ++k) {
-      prefetch(table + static_cast<std::size_t>(bags.ids[k]) * dim, dim);
-    }
+    const Bag bag = {bags, begin, end, shared};
     float* to = out + b * stride;
     std::size_t j = 0;
-    for (; j + step <= dim; j += step) {
-      pool_columns(d, table + j, dim, bags, begin, end, shared, to + j);
-    }
+    for (; j + 4 * lanes <= dim; j += 4 * lanes) pool_columns<4>(d, table, dim, bag, j, to);
+    for (; j + lanes <= dim; j += lanes) pool_columns<1>(d, table, dim, bag, j, to);
     for (; j < dim; ++j) {
       float sum = 0.0f;
       for (std::size_t k = begin; k < end; ++k) {
-        sum += weight_of(bags, k, shared) * table[static_cast<std::size_t>(bags.ids[k]) * dim + j];
+        const float weight = bag.visit(k, table, dim, bag.ask_before(j));
+        sum += weight * table[static_cast<std::size_t>(bags.ids[k]) * dim + j];
       }
       to[j] = sum;
     }
@@ -92,10 +106,17 @@ std::uint64_t add_to_rows(float* table, std::size_t dim, const BagList& bags, co
       float* row = table + id * dim;
       const float weight = weight_of(bags, k, shared);
       const auto w = hn::Set(d, weight);
+      const auto add = [&](std::size_t at) HWY_ATTR {
+        hn::StoreU(hn::MulAdd(w, hn::LoadU(d, g + at), hn::LoadU(d, row + at)), d, row + at);
+      };
       std::size_t j = 0;
-      for (; j + lanes <= dim; j += lanes) {
-        hn::StoreU(hn::MulAdd(w, hn::LoadU(d, g + j), hn::LoadU(d, row + j)), d, row + j);
+      for (; j + 4 * lanes <= dim; j += 4 * lanes) {
+        add(j);
+        add(j + lanes);
+        add(j + 2 * lanes);
+        add(j + 3 * lanes);
       }
+      for (; j + lanes <= dim; j += lanes) add(j);
       for (; j < dim; ++j) row[j] += weight * g[j];
       ++added;
     }
