@@ -45,11 +45,11 @@ def bench(algorithms: str, program: Path = PROGRAM, **flags: object) -> Measured
     return Measured(json.loads(done.stdout))
 
 
-def alternate(settings: list[dict], turns: int, algorithm: str) -> list[float]:
-    """Medians of step times under several settings that one process can't interleave: each has a
-    process of its own, and they take turns."""
-    times: list[list[float]] = [[] for _ in settings]
+def alternate(of: dict, to: dict, turns: int, algorithm: str) -> tuple[float, float, float]:
+    """(median, lowest, highest) ratio of step times under two settings that one process can't
+    interleave: each has processes of its own, and they take turns."""
+    ratios = []
     for _ in range(turns):
-        for k, flags in enumerate(settings):
-            times[k].append(bench(algorithm, **flags).step_ms(algorithm))
-    return [statistics.median(t) for t in times]
+        times = [bench(algorithm, **flags).step_ms(algorithm) for flags in (of, to)]
+        ratios.append(times[0] / times[1])
+    return statistics.median(ratios), min(ratios), max(ratios)
