@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <ostream>
 #include <string>
 
 #include "tests/apps/child.h"
@@ -40,6 +41,9 @@ struct Storage {
   const char* name;
   Words flags;
 };
+inline std::ostream& operator<<(std::ostream& out, const Storage& storage) {
+  return out << storage.name;
+}
 
 class WithEitherStorage : public testing::TestWithParam<Storage> {};
 

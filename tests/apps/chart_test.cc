@@ -119,6 +119,20 @@ TEST(Chart, KeepsNamesApartAndInsideThePicture) {
   EXPECT_LE(heights.back(), 410);
 }
 
+TEST(Chart, SlantsNamesOfBarsThatWouldTouch) {
+  BarChart chart{.groups = {"B 96M", "R 96M"}, .y = {.name = "ms"}, .series = {{"s", {{1}, {2}}}}};
+  EXPECT_EQ(svg_of(chart).find("rotate"), std::string::npos);
+  while (chart.groups.size() < 16) chart.groups.emplace_back("F 961M");
+  EXPECT_EQ(all(svg_of(chart), "(rotate)[^>]*>[BRF] ").size(), 16u);
+}
+
+TEST(Chart, WritesLargeTicksShort) {
+  EXPECT_EQ(tick_text(500'000), "500,000");
+  EXPECT_EQ(tick_text(5'000'000), "5 M");
+  EXPECT_EQ(tick_text(2.5e6), "2.5 M");
+  EXPECT_EQ(tick_text(2e10), "2e+10");
+}
+
 TEST(Chart, HasSomethingToShowForNothing) {
   for (const std::string& svg :
        {svg_of(LineChart{}), svg_of(BarChart{}), svg_of(LineChart{.lines = {{"none", {}}}})}) {

@@ -77,6 +77,29 @@ void draw_note(ChartCanvas& canvas, const Slot& slot, const std::string& note) {
               note);
 }
 
+// Whether names of groups, side by side, would touch.
+bool crowded(const BarChart& chart) {
+  constexpr double kLetter = 7.5;
+  const double room = (F::kRight - F::kLeft) / static_cast<double>(chart.groups.size());
+  return std::ranges::any_of(chart.groups, [room](const std::string& name) {
+    return kLetter * static_cast<double>(name.size()) > room;
+  });
+}
+
+// Below the axis; slanted where there is no room for it.
+void draw_name(ChartCanvas& canvas, const BarChart& chart, std::size_t g, double x) {
+  constexpr double kLevel = 21, kSlanted = 14;
+  if (!crowded(chart)) {
+    canvas.text(x, F::kBottom + kLevel, "text-anchor=\"middle\"", chart.groups[g]);
+    return;
+  }
+  const double y = F::kBottom + kSlanted;
+  canvas.text(x + 4, y,
+              "font-size=\"11\" text-anchor=\"end\" transform=\"rotate(-30 " + fixed(x + 4, 1) +
+                  " " + fixed(y, 1) + ")\"",
+              chart.groups[g]);
+}
+
 void draw_group(ChartCanvas& canvas, const BarChart& chart, const ChartRange& range,
                 const PlacedAxis& y, std::size_t g) {
   const Slot group = Slot::of_group(g, chart.groups.size());
@@ -97,8 +120,7 @@ void draw_group(ChartCanvas& canvas, const BarChart& chart, const ChartRange& ra
         bar.extrapolated ? ChartCanvas::Fill::outline : ChartCanvas::Fill::solid);
     if (!stacked) draw_whisker(canvas, range, y, slot, bar);
   }
-  constexpr double kText = 21;
-  canvas.text(group.middle(), F::kBottom + kText, "text-anchor=\"middle\"", chart.groups[g]);
+  draw_name(canvas, chart, g, group.middle());
 }
 
 }  // namespace

@@ -92,7 +92,11 @@ std::vector<double> PlacedAxis::ticks() const {
 
 std::string tick_text(double value) {
   const bool whole = value == std::floor(value);
-  return whole && std::abs(value) < 1e7 ? with_commas(value) : shortest(value);
+  constexpr double kMillion = 1e6, kMost = 1e9;
+  if (std::abs(value) >= kMillion && std::abs(value) < kMost) {
+    return shortest(value / kMillion) + " M";
+  }
+  return whole && std::abs(value) < kMillion ? with_commas(value) : shortest(value);
 }
 
 }  // namespace lazydp::apps

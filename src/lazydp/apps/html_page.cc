@@ -23,7 +23,7 @@ constexpr std::string_view kStyle =
     "th,td{text-align:left;padding:.25rem 1.2rem .25rem 0;border-bottom:1px solid #e3e7ee;"
     "vertical-align:top}\n"
     "thead th{border-bottom:2px solid #c9d0dc}tbody th{font-weight:600;white-space:nowrap}\n"
-    ".pictures{display:flex;flex-wrap:wrap;gap:1.2rem}\n"
+    ".pictures{display:flex;flex-wrap:wrap;gap:1.2rem;margin-top:1rem}\n"
     ".pictures figure{margin:0;flex:1 1 520px;max-width:760px;border:1px solid #e3e7ee;"
     "border-radius:6px;overflow:hidden}\n"
     ".pictures svg{display:block;width:100%;height:auto}\n"

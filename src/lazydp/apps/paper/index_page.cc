@@ -49,9 +49,9 @@ std::string index_page(const Effort& effort, const std::vector<Done>& done) {
   }
   for (const Done& each : done) {
     page.heading(std::string(each.experiment->title));
-    page.paragraph(std::string(each.experiment->where) +
-                   " of the paper. Numbers: " + std::string(each.experiment->name) + ".csv; took " +
-                   human_duration(each.seconds) + ".");
+    const std::string took = each.seconds < 1.0 ? "" : "; took " + human_duration(each.seconds);
+    page.paragraph(std::string(each.experiment->where) + " of the paper. Numbers: " +
+                   std::string(each.experiment->name) + ".csv" + took + ".");
     page.table(table_of(each.findings.comparisons));
     for (const std::string& note : each.findings.notes) page.paragraph(note);
     for (const Picture& picture : each.findings.pictures) page.picture(picture.svg);

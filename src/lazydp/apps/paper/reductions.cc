@@ -1,6 +1,7 @@
 // DP-SGD(F) -> LazyDP without ANS -> LazyDP: what each removes, by part of the update.
 
 #include <array>
+#include <cmath>
 
 #include "lazydp/apps/chart.h"
 #include "lazydp/apps/paper/empty_chart.h"
@@ -64,7 +65,7 @@ Findings reductions(Lab& lab) {
   findings.notes.push_back(
       "LazyDP without ANS is timed as in the middle of a long run: the rows of a batch have "
       "waited " +
-      fixed(m.lateness(), 1) + " steps on average.");
+      with_commas(std::round(m.lateness())) + " steps on average.");
   return findings;
 }
 

@@ -60,7 +60,7 @@ void tell_from_files(Lab& lab, const Variation& variation, double unit, BarChart
   const Variation there = {variation.label, in_files(variation.setting)};
   const Measurement& m = lab.measure(there.setting);
   study.overhead_shares.push_back(overhead_share(lab, there.setting));
-  chart.groups.push_back(there.label + ", in files");
+  chart.groups.push_back(there.label + ", files");
   for (std::size_t i = 0; i < m.setting.algorithms.size(); ++i) {
     const std::string_view name = m.setting.algorithms[i];
     chart.series[i].bars.push_back({.value = m.ms(name) / unit});
@@ -83,6 +83,12 @@ void tell_from_files(Lab& lab, const Variation& variation, double unit, BarChart
                  .bytes = needs.value_or(eager.setting.table_bytes),
                  .standing = standing}
                 .cells());
+}
+
+std::string models_of(const std::vector<Variation>& variations) {
+  const std::string first(variations.front().setting.model);
+  const std::string last(variations.back().setting.model);
+  return first == last ? first : first + " to " + last;
 }
 
 }  // namespace
@@ -119,7 +125,7 @@ Study study(Lab& lab, const std::string& title, const std::vector<Variation>& va
     const double there = eager_ms_at(m.of("dpsgd-f"), m.table_bytes(), paper_bytes);
     if (unit == 0.0) {
       unit = m.ms("sgd");
-      near.head.note = how(m);
+      near.head.note = how(m, models_of(variations));
     }
     near.groups.push_back(variation.label);
     far.groups.push_back(variation.label);

@@ -30,10 +30,12 @@ inline std::string gigabytes_text(const Measurement& at) {
 }
 
 // The line below a picture's title.
-inline std::string how(const Measurement& m) {
-  return m.options.model.shape.name + ", batch " +
-         with_commas(static_cast<double>(m.options.batch)) + ", median of " +
+inline std::string how(const Measurement& m, const std::string& models) {
+  return models + ", batch " + with_commas(static_cast<double>(m.options.batch)) + ", median of " +
          std::to_string(m.options.rounds) + " interleaved steps";
+}
+inline std::string how(const Measurement& m) {
+  return how(m, m.options.model.shape.name);
 }
 
 }  // namespace lazydp::apps::paper
