@@ -25,6 +25,7 @@ need_build() {
     libtomlplusplus-dev nlohmann-json3-dev libsodium-dev libxxhash-dev zlib1g-dev libzstd-dev; do
     need "$package"
   done
+  need libdnnl-dev # oneDNN; without it the program builds too, and is slower where there is AVX-512
 }
 need_package() {
   need_build
@@ -49,7 +50,6 @@ need_python() {
 need_bench() {
   need_build
   need libbenchmark-dev
-  need libdnnl-dev # oneDNN, to be measured beside
 }
 need_fuzz() {
   need_build

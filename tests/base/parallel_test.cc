@@ -50,6 +50,14 @@ TEST_P(ThreadCounts, NothingToDoIsDone) {
   parallel_for(0, [](std::size_t) { FAIL(); });
 }
 
+TEST_P(ThreadCounts, ALibraryMayStartNoThreadsWhileAScopeSaysSo) {
+  {
+    const OneThread scope;
+    EXPECT_EQ(thread_count(), 1);
+  }
+  EXPECT_EQ(thread_count(), GetParam());
+}
+
 INSTANTIATE_TEST_SUITE_P(OneTwoFour, ThreadCounts, testing::Values(1, 2, 4));
 
 }  // namespace

@@ -81,7 +81,7 @@ TEST(Noise, FirstNormalsNeverChange) {
 
 TEST(Noise, EveryInstructionSetGivesTheSameBits) {
   const AesKey key = key_of(7);
-  for (const std::size_t dim : {1u, 3u, 8u, 16u, 17u, 32u, 64u, 100u, 128u, 1000u, 4096u}) {
+  for (const std::size_t dim : {1u, 3u, 8u, 16u, 17u, 24u, 32u, 64u, 100u, 128u, 1000u, 4096u}) {
     for (const std::size_t count : {1u, 2u, 5u, 16u, 40u}) {
       std::vector<float> reference;
       for (const NoisePath& path : noise_paths()) {
@@ -95,6 +95,34 @@ TEST(Noise, EveryInstructionSetGivesTheSameBits) {
         EXPECT_EQ(std::memcmp(table.data(), reference.data(), table.size() * sizeof(float)), 0)
             << path.name << " dim " << dim << " rows " << count;
       }
+    }
+  }
+}
+
+// Neighbours go through a table in order; others are fetched in bursts, and there are many.
+TEST(Noise, RowsGetTheirNoiseWhereverTheyLie) {
+  const AesKey key = key_of(5);
+  for (const std::size_t dim : {16u, 32u, 100u, 128u}) {
+    constexpr std::size_t kRows = 1200;
+    std::vector<float> ordered(kRows * dim), scattered(kRows * dim), expected(dim);
+    std::vector<NoisyRow> in_order, anywhere;
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const std::size_t elsewhere = r * 7 % kRows;
+      in_order.push_back({ordered.data() + r * dim, r, 1.0f, 1.0f});
+      anywhere.push_back({scattered.data() + elsewhere * dim, elsewhere, 1.0f, 1.0f});
+    }
+    for (const NoisePath& path : noise_paths()) {
+      std::ranges::fill(ordered, 0.0f);
+      std::ranges::fill(scattered, 0.0f);
+      path.add_noise(key, counters_at(2), in_order, dim);
+      path.add_noise(key, counters_at(2), anywhere, dim);
+      EXPECT_TRUE(ordered == scattered) << path.name << " dim " << dim;
+    }
+    for (const std::size_t r : {std::size_t{0}, std::size_t{777}, kRows - 1}) {
+      std::ranges::fill(expected, 0.0f);
+      const NoisyRow alone = {expected.data(), r, 1.0f, 1.0f};
+      add_noise(key, counters_at(2), {&alone, 1}, dim);
+      EXPECT_TRUE(std::ranges::equal(expected, std::span(ordered).subspan(r * dim, dim))) << r;
     }
   }
 }

@@ -144,6 +144,27 @@ TEST(Gemm, TheWeightGradientHasTheSameBitsOnAnyNumberOfThreads) {
   set_thread_count(before);
 }
 
+// A product that is asked for outside a loop: the library must not cut the sum for its own threads.
+TEST(Gemm, OneProductHasTheSameBitsOnAnyNumberOfThreads) {
+  const int before = thread_count();
+  for (const Sizes& s : {Sizes{1, 4, 8192, 0}, Sizes{300, 257, 129, 1}}) {
+    const Strided a(s.m, s.k, s.margin, 11);
+    const Strided b(s.k, s.n, s.margin, 12);
+    std::vector<Strided> results;
+    for (const int threads : {1, 2, 4}) {
+      set_thread_count(threads);
+      results.push_back(full_of_nan(s));
+      times(a.view, b.view, results.back().view);
+    }
+    for (const Strided& result : results) {
+      EXPECT_EQ(std::memcmp(result.memory.data(), results[0].memory.data(),
+                            s.m * (s.n + s.margin) * sizeof(float)),
+                0);
+    }
+  }
+  set_thread_count(before);
+}
+
 TEST(Gemm, BlocksOfExamplesAreEvenInNumberAndNearlyEqual) {
   for (const std::size_t batch :
        {8ul, 63ul, 128ul, 250ul, 1000ul, 1024ul, 2048ul, 2101ul, 4096ul}) {

@@ -8,6 +8,8 @@
 #include "lazydp/apps/quantile.h"
 #include "lazydp/apps/ratio.h"
 #include "lazydp/base/parallel.h"
+#include "lazydp/kernels/noise.h"
+#include "lazydp/model/sgemm.h"
 
 namespace lazydp::apps {
 namespace {
@@ -85,7 +87,8 @@ void print_bench(std::ostream& out, const BenchOptions& options,
       << (thread_count() == 1 ? " thread, " : " threads, ") << options.rounds
       << (options.rounds == 1 ? " round, settle " : " rounds, settle ")
       << settle_name(options.performance) << ", " << stages_name(options.performance)
-      << " kernels\n\n";
+      << " kernels, noise by " << best_noise_path().name << ", products by " << sgemm_library()
+      << "\n\n";
   print_times(out, options, measured);
   out << "\n  data: drawing the batch, not part of a step here. lateness: steps that the rows of a "
          "batch\n  have waited for their noise, on average. noise/s: normals made and added by "
@@ -104,6 +107,8 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
                {"rounds", options.rounds},
                {"settle", settle_name(options.performance)},
                {"stages", stages_name(options.performance)},
+               {"noise_by", best_noise_path().name},
+               {"products_by", sgemm_library()},
                {"table_bytes", shape.table_bytes()},
                {"tables_in", options.table_folder ? "files" : "memory"},
                {"lateness", lateness_of(measured)},

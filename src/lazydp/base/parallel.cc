@@ -64,6 +64,13 @@ int thread_count() {
   return omp_get_max_threads();
 }
 
+OneThread::OneThread() : before_(omp_get_max_threads()) {
+  omp_set_num_threads(1);
+}
+OneThread::~OneThread() {
+  omp_set_num_threads(before_);
+}
+
 namespace detail {
 
 void run_tasks(std::size_t tasks, void (*call)(void* body, std::size_t task), void* body) {

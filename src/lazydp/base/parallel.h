@@ -16,6 +16,18 @@ namespace lazydp {
 void set_thread_count(int threads);
 int thread_count();
 
+// While it lives, a library that this thread calls starts no OpenMP threads of its own.
+class OneThread {
+ public:
+  OneThread();
+  ~OneThread();
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
 namespace detail {
 // Calls call(body, i) for every i in [0, tasks). Rethrows the first exception of a task; tasks that
 // have not begun by then are skipped.

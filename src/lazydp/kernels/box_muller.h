@@ -1,5 +1,6 @@
 #pragma once
-// Random words to normals (Box and Muller 1958), eight lanes at a time, the same on every CPU.
+// Random words to normals (Box and Muller 1958), the same on every CPU. A vector holds the lanes of
+// Simd::kGroups groups: one of eight lanes, or two.
 //
 // A group is 16 words: lane l takes words l (radius) and 8 + l (angle) and gives normals l and
 // 8 + l. With u = (v + 1/2) / 2^31 from the upper 31 bits v of the first word, -ln u is half the
@@ -34,8 +35,8 @@ struct Pairs {
 template <class Simd>
 inline __attribute__((always_inline)) Pairs<Simd> load(const std::uint32_t* words) {
   Pairs<Simd> p;
-  p.words0 = Simd::load(words);
-  p.words1 = Simd::load(words + kLanes);
+  p.words0 = Simd::load_groups(words);
+  p.words1 = Simd::load_groups(words + kLanes);
   p.radius = Simd::add(Simd::to_float(Simd::shift_right_logical(p.words0, 1)), Simd::set(0.5f));
   p.exponent = Simd::set(31.0f);
   p.angle =
@@ -43,16 +44,17 @@ inline __attribute__((always_inline)) Pairs<Simd> load(const std::uint32_t* word
   return p;
 }
 
-// Whether a lane of the `N` groups from `words` on may want more bits: asked of several groups at
-// once, and a little too often, because the straight path asks it of everybody.
+// Whether a lane of the `N` vectors from `words` on may want more bits: asked of several at once,
+// and a little too often, because the straight path asks it of everybody.
 template <class Simd, int N>
 inline __attribute__((always_inline)) bool any_small(const std::uint32_t* words) {
   auto least = Simd::set(std::int32_t{-1});
 #pragma GCC unroll 8
   for (int g = 0; g < N; ++g) {
-    least = Simd::min_unsigned(least, Simd::load(words + kGroup * g));
+    const std::uint32_t* from = words + kGroup * Simd::kGroups * g;
+    least = Simd::min_unsigned(least, Simd::load_groups(from));
     least = Simd::min_unsigned(
-        least, Simd::add(Simd::load(words + kGroup * g + kLanes), Simd::set(2 * kRefineBelow)));
+        least, Simd::add(Simd::load_groups(from + kLanes), Simd::set(2 * kRefineBelow)));
   }
   return Simd::any_zero(Simd::shift_right_logical(least, kRefineBits + 2));
 }
@@ -60,8 +62,8 @@ inline __attribute__((always_inline)) bool any_small(const std::uint32_t* words)
 // The words of one group that do want more: bit i for word i.
 template <class Simd>
 inline __attribute__((always_inline)) unsigned small_words(const std::uint32_t* words) {
-  const auto v = Simd::shift_right_logical(Simd::load(words), 1);
-  const auto a = Simd::shift_right_arithmetic(Simd::load(words + kLanes), 1);
+  const auto v = Simd::shift_right_logical(Simd::load_groups(words), 1);
+  const auto a = Simd::shift_right_arithmetic(Simd::load_groups(words + kLanes), 1);
   return Simd::sign_mask(Simd::less(v, Simd::set(2 * kRefineBelow))) |
          Simd::sign_mask(Simd::less(Simd::abs(a), Simd::set(kRefineBelow))) << kLanes;
 }
@@ -94,12 +96,12 @@ struct Gathered {
   }
 
   Pairs<Simd> pairs() const {
-    return {Simd::load(radius), Simd::load(exponent), Simd::load(angle), Simd::load(words0),
-            Simd::load(words1)};
+    return {Simd::load(radius), Simd::load(exponent), Simd::load(angle), Simd::load_groups(words0),
+            Simd::load_groups(words1)};
   }
 };
 
-// `N` groups in lockstep hide each other's latency. normals[16 g + i] for g < N.
+// `N` vectors in lockstep hide each other's latency. normals[16 g + i] for g < N * Simd::kGroups.
 template <class Simd, int N>
 inline __attribute__((always_inline)) void transform(const Pairs<Simd>* p, float* normals) {
   using F = typename Simd::F;
@@ -134,9 +136,9 @@ inline __attribute__((always_inline)) void transform(const Pairs<Simd>* p, float
   LAZYDP_EACH {
     const F r0 = Simd::flip_sign(log[g], p[g].words0);
     const F r1 = Simd::flip_sign(log[g], p[g].words1);
-    Simd::store_unaligned(normals + kGroup * g, Simd::mul(r0, Simd::fnma(p[g].angle, s[g], c[g])));
-    Simd::store_unaligned(normals + kGroup * g + kLanes,
-                          Simd::mul(r1, Simd::fma(p[g].angle, s[g], c[g])));
+    float* to = normals + kGroup * Simd::kGroups * g;
+    Simd::store_groups(to, Simd::mul(r0, Simd::fnma(p[g].angle, s[g], c[g])));
+    Simd::store_groups(to + kLanes, Simd::mul(r1, Simd::fma(p[g].angle, s[g], c[g])));
   }
 #undef LAZYDP_EACH
 }

@@ -8,7 +8,7 @@ std::span<const NoisePath> noise_paths() {
   static const std::vector<NoisePath> paths = [] {
     std::vector<NoisePath> found = {kPortablePath};
 #if defined(__x86_64__)
-    for (const NoisePath* path : {&kAesniPath, &kVaesPath}) {
+    for (const NoisePath* path : {&kAesniPath, &kVaesPath, &kAvx512Path}) {
       if (path->available()) found.push_back(*path);
     }
 #endif

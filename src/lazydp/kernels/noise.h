@@ -26,14 +26,13 @@ struct RowCounters {
 
 // values = shrink * values + std * z, where z is the standard normal vector of row `row`.
 struct NoisyRow {
-  float* values = nullptr;
-  std::uint64_t row = 0;
-  float shrink = 1.0f;
-  float std = 0.0f;
+  float* values;
+  std::uint64_t row;
+  float shrink;
+  float std;
 };
 
-// Adds to every row its noise. Rows are `dim` floats; the first of them is fetched from memory
-// while earlier ones compute.
+// Adds to every row its noise. Rows are `dim` floats, and are fetched from memory in bursts.
 void add_noise(const AesKey& key, const RowCounters& counters, std::span<const NoisyRow> rows,
                std::size_t dim);
 

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "lazydp/kernels/box_muller.h"
+#include "lazydp/kernels/fetch.h"
 #include "lazydp/kernels/noise.h"
 
 namespace lazydp {
@@ -20,10 +21,9 @@ using box_muller::kGroupBlocks;
 
 inline constexpr std::size_t kLockstep = 4;         // groups
 inline constexpr std::size_t kScratchWords = 4096;  // a row of the largest dimension
-inline constexpr std::size_t kChunkWords = 512;     // of rows: few enough to fetch ahead
-inline constexpr std::size_t kFillWords = 2048;     // stays in the first-level cache
+inline constexpr std::size_t kChunkWords = 2048;    // stays in the first-level cache
+inline constexpr std::size_t kBurstFloats = 8192;   // a small part of the second-level cache
 static_assert(kScratchWords / kGroup / kLockstep <= 64, "a bit for each group that is put aside");
-inline constexpr std::size_t kMaxChunkRows = kChunkWords / kGroup;
 
 // The straight path: as if no word wanted more bits. Which do is rare, and only noted, without a
 // branch that nobody could predict: bit i for groups i * kLockstep and after. A function of its
@@ -31,29 +31,30 @@ inline constexpr std::size_t kMaxChunkRows = kChunkWords / kGroup;
 template <class Simd>
 __attribute__((noinline)) std::uint64_t draw_straight(const std::uint32_t* words, std::size_t total,
                                                       float* normals) {
+  constexpr std::size_t kVectors = kLockstep / Simd::kGroups;
   std::uint64_t aside = 0;
   std::size_t g = 0;
   for (; g + kLockstep <= total; g += kLockstep) {
     const std::uint32_t* from = words + g * kGroup;
-    const std::uint64_t small = box_muller::any_small<Simd, kLockstep>(from) ? 1 : 0;
+    const std::uint64_t small = box_muller::any_small<Simd, kVectors>(from) ? 1 : 0;
     aside |= small << g / kLockstep;
-    box_muller::Pairs<Simd> pairs[kLockstep];
+    box_muller::Pairs<Simd> pairs[kVectors];
 #pragma GCC unroll 4
-    for (std::size_t j = 0; j < kLockstep; ++j) {
-      pairs[j] = box_muller::load<Simd>(from + j * kGroup);
+    for (std::size_t j = 0; j < kVectors; ++j) {
+      pairs[j] = box_muller::load<Simd>(from + j * kGroup * Simd::kGroups);
     }
-    box_muller::transform<Simd, kLockstep>(pairs, normals + g * kGroup);
+    box_muller::transform<Simd, kVectors>(pairs, normals + g * kGroup);
   }
   if (g < total) aside |= std::uint64_t{1} << g / kLockstep;
   for (; g < total; ++g) {
-    const auto pairs = box_muller::load<Simd>(words + g * kGroup);
-    box_muller::transform<Simd, 1>(&pairs, normals + g * kGroup);
+    const auto pairs = box_muller::load<typename Simd::Narrow>(words + g * kGroup);
+    box_muller::transform<typename Simd::Narrow, 1>(&pairs, normals + g * kGroup);
   }
   return aside;
 }
 
 // Pairs that want more bits, gathered and drawn again, eight at a time.
-template <class Simd>
+template <class Narrow>
 class Refined {
  public:
   Refined(const AesKey& key, const RowCounters& at, float* normals)
@@ -70,7 +71,7 @@ class Refined {
       pairs_.put(count_, words, lane, small, [&](std::size_t word) {
         const Counter counter = {at_.high + row.row * at_.row_unit,
                                  at_.refined_low + block + word / 4};
-        return Simd::encrypt_one(key_, counter, word % 4);
+        return Narrow::encrypt_one(key_, counter, word % 4);
       });
       if (++count_ == box_muller::kLanes) draw();
     }
@@ -79,7 +80,7 @@ class Refined {
   void draw() {
     alignas(32) float normals[kGroup];
     const auto pairs = pairs_.pairs();
-    box_muller::transform<Simd, 1>(&pairs, normals);
+    box_muller::transform<Narrow, 1>(&pairs, normals);
     for (std::size_t k = 0; k < count_; ++k) {
       normals_[places_[k]] = normals[k];
       normals_[places_[k] + box_muller::kLanes] = normals[k + box_muller::kLanes];
@@ -91,7 +92,7 @@ class Refined {
   const AesKey& key_;
   const RowCounters& at_;
   float* normals_;
-  box_muller::Gathered<Simd> pairs_;
+  box_muller::Gathered<Narrow> pairs_;
   std::size_t places_[box_muller::kLanes];
   std::size_t count_ = 0;
 };
@@ -101,12 +102,13 @@ __attribute__((noinline)) void draw_aside(const AesKey& key, const RowCounters& 
                                           const NoisyRow* rows, std::size_t groups,
                                           std::size_t total, std::uint64_t aside,
                                           const std::uint32_t* words, float* normals) {
-  Refined<Simd> refined(key, at, normals);
+  using Narrow = typename Simd::Narrow;
+  Refined<Narrow> refined(key, at, normals);
   for (; aside != 0; aside &= aside - 1) {
     const std::size_t first = static_cast<std::size_t>(std::countr_zero(aside)) * kLockstep;
     for (std::size_t g = first; g < std::min(first + kLockstep, total); ++g) {
       const std::uint32_t* from = words + g * kGroup;
-      const unsigned small = box_muller::small_words<Simd>(from);
+      const unsigned small = box_muller::small_words<Narrow>(from);
       if (small == 0) continue;
       refined.group(from, small, rows[g / groups], g % groups * kGroupBlocks, g * kGroup);
     }
@@ -119,18 +121,18 @@ template <class Simd>
 inline void encrypt_rows(const AesKey& key, const RowCounters& at, const NoisyRow* rows,
                          std::size_t count, std::size_t groups, std::uint32_t* words) {
   const auto first_of = [&](const NoisyRow& row) {
-    return Simd::two_counters({.high = at.high + row.row * at.row_unit, .low = at.low});
+    return Simd::counters({.high = at.high + row.row * at.row_unit, .low = at.low});
   };
   const NoisyRow* row = rows;
   const NoisyRow* const last = rows + count - 1;
   auto counters = first_of(*row);
-  std::size_t left = groups * kGroupBlocks / 2;
+  std::size_t left = groups * kGroupBlocks / Simd::kBlocks;
   const auto next = [&] {
     const auto now = counters;
-    counters = Simd::next_two(counters);
+    counters = Simd::next(counters);
     if (--left == 0 && row != last) {
       counters = first_of(*++row);
-      left = groups * kGroupBlocks / 2;
+      left = groups * kGroupBlocks / Simd::kBlocks;
     }
     return now;
   };
@@ -148,44 +150,56 @@ void draw_rows(const AesKey& key, const RowCounters& at, const NoisyRow* rows, s
 }
 
 template <class Simd>
-void shrink_and_add(const NoisyRow& row, const float* normals, std::size_t dim) {
+inline std::size_t shrink_and_add_whole(const NoisyRow& row, const float* normals, std::size_t i,
+                                        std::size_t dim) {
+  constexpr std::size_t kFloats = box_muller::kLanes * Simd::kGroups;
   const auto shrink = Simd::set(row.shrink);
   const auto std = Simd::set(row.std);
-  std::size_t i = 0;
-  for (; i + box_muller::kLanes <= dim; i += box_muller::kLanes) {
-    Simd::store_unaligned(row.values + i,
-                          Simd::fma(std, Simd::load_unaligned(normals + i),
-                                    Simd::mul(shrink, Simd::load_unaligned(row.values + i))));
+  for (; i + kFloats <= dim; i += kFloats) {
+    Simd::store(row.values + i, Simd::fma(std, Simd::load(normals + i),
+                                          Simd::mul(shrink, Simd::load(row.values + i))));
   }
+  return i;
+}
+
+template <class Simd>
+void shrink_and_add(const NoisyRow& row, const float* normals, std::size_t dim) {
+  std::size_t i = shrink_and_add_whole<Simd>(row, normals, 0, dim);
+  i = shrink_and_add_whole<typename Simd::Narrow>(row, normals, i, dim);
   for (; i < dim; ++i) {
     row.values[i] = __builtin_fmaf(row.std, normals[i], row.shrink * row.values[i]);
   }
 }
 
-inline void prefetch_row(const float* values, std::size_t dim) {
-  for (std::size_t i = 0; i < dim; i += 16) __builtin_prefetch(values + i, 1);
+// Whether rows lie one behind the other, as an eager sweep takes them: hardware sees that, and
+// fetches ahead by itself better than anybody who asks it to.
+inline bool side_by_side(std::span<const NoisyRow> rows, std::size_t dim) {
+  return rows.size() > 1 && rows.back().values == rows.front().values + (rows.size() - 1) * dim;
 }
 
-// Rows go in chunks whose normals fit the first-level cache. Memory is asked for in two stages: the
-// first line of each row of the next chunk in a burst (which also brings the address translation),
-// then, row by row behind the arithmetic, the rest.
+// Rows go in chunks whose normals fit the first-level cache. Memory is asked for in bursts, one
+// ahead: an instruction that asks for a page nobody has looked up lately holds up those behind it,
+// so that arithmetic in between would only make each of them wait for the one before.
 template <class Simd>
 void add_noise_body(const AesKey& key, const RowCounters& at, std::span<const NoisyRow> rows,
                     std::size_t dim) {
   alignas(64) std::uint32_t words[kScratchWords];
   alignas(64) float scratch[kScratchWords];
   const std::size_t groups = (dim + kGroup - 1) / kGroup;
-  const std::size_t chunk = std::clamp<std::size_t>(kChunkWords / (groups * kGroup), 1,
-                                                    std::min<std::size_t>(kMaxChunkRows, 16));
-  for (std::size_t r = 0; r < std::min(chunk, rows.size()); ++r) prefetch_row(rows[r].values, dim);
+  const bool ask = !side_by_side(rows, dim);
+  const std::size_t chunk_words = ask ? kChunkWords : kChunkWords / 2;
+  const std::size_t chunk = std::max<std::size_t>(1, chunk_words / (groups * kGroup));
+  const std::size_t burst = chunk * std::max<std::size_t>(1, kBurstFloats / (chunk * dim));
+  const auto ask_for = [&](std::size_t first) {
+    const std::size_t last = std::min(first + burst, rows.size());
+    for (std::size_t r = first; r < last; ++r) fetch_row(rows[r].values, dim);
+  };
+  if (ask) ask_for(0);
   for (std::size_t first = 0; first < rows.size(); first += chunk) {
+    if (ask && first % burst == 0) ask_for(first + burst);
     const std::size_t count = std::min(chunk, rows.size() - first);
-    const std::size_t ahead = first + count;
-    const std::size_t ahead_count = std::min(chunk, rows.size() - ahead);
-    for (std::size_t r = 0; r < ahead_count; ++r) __builtin_prefetch(rows[ahead + r].values, 1);
     draw_rows<Simd>(key, at, rows.data() + first, count, groups, words, scratch);
     for (std::size_t r = 0; r < count; ++r) {
-      if (r < ahead_count) prefetch_row(rows[ahead + r].values, dim);
       shrink_and_add<Simd>(rows[first + r], scratch + r * groups * kGroup, dim);
     }
   }
@@ -193,11 +207,11 @@ void add_noise_body(const AesKey& key, const RowCounters& at, std::span<const No
 
 template <class Simd>
 void fill_normals_body(const AesKey& key, const RowCounters& at, std::span<float> out) {
-  alignas(64) std::uint32_t words[kFillWords];
-  const NoisyRow row;
+  alignas(64) std::uint32_t words[kChunkWords];
+  const NoisyRow row = {nullptr, 0, 1.0f, 0.0f};
   RowCounters here = at;
-  for (std::size_t i = 0; i < out.size(); i += kFillWords) {
-    const std::size_t n = std::min(kFillWords, out.size() - i);
+  for (std::size_t i = 0; i < out.size(); i += kChunkWords) {
+    const std::size_t n = std::min(kChunkWords, out.size() - i);
     const std::size_t whole = n / kGroup;
     if (whole > 0) draw_rows<Simd>(key, here, &row, 1, whole, words, out.data() + i);
     if (const std::size_t rest = n % kGroup; rest > 0) {
@@ -207,16 +221,16 @@ void fill_normals_body(const AesKey& key, const RowCounters& at, std::span<float
       draw_rows<Simd>(key, here, &row, 1, 1, words, last);
       std::copy_n(last, rest, out.data() + i + whole * kGroup);
     }
-    here.low += kFillWords / 4;
-    here.refined_low += kFillWords / 4;
+    here.low += kChunkWords / 4;
+    here.refined_low += kChunkWords / 4;
   }
 }
 
 template <class Simd>
 void fill_random_body(const AesKey& key, Counter first, std::span<AesBlock> out) {
-  auto counters = Simd::two_counters(first);
+  auto counters = Simd::counters(first);
   Simd::encrypt(
-      key, [&] { return std::exchange(counters, Simd::next_two(counters)); },
+      key, [&] { return std::exchange(counters, Simd::next(counters)); },
       reinterpret_cast<std::uint32_t*>(out.data()), out.size());
 }
 

@@ -11,6 +11,7 @@ namespace lazydp {
 namespace {
 
 struct CountingSimd : PortableSimd {
+  using Narrow = CountingSimd;
   // The kernel calls static functions: there is nowhere else to count.
   static inline thread_local std::size_t operations = 0;  // NOLINT(*-non-const-global-variables)
 
@@ -55,7 +56,7 @@ struct CountingSimd : PortableSimd {
     operations += kRounds * ((blocks + 1) / 2);
     PortableSimd::encrypt(key, std::forward<Next>(next), words, blocks);
   }
-  static I next_two(I a) { return counted(PortableSimd::next_two(a)); }
+  static I next(I a) { return counted(PortableSimd::next(a)); }
 };
 
 }  // namespace

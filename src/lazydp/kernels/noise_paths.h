@@ -9,6 +9,7 @@ extern const NoisePath kPortablePath;
 #if defined(__x86_64__)
 extern const NoisePath kAesniPath;
 extern const NoisePath kVaesPath;
+extern const NoisePath kAvx512Path;
 #endif
 
 }  // namespace lazydp

@@ -14,18 +14,20 @@ namespace {
 #define LAZYDP_INLINE static inline __attribute__((always_inline))
 
 struct Avx2Simd {
+  using Narrow = Avx2Simd;
+  static constexpr std::size_t kGroups = 1;
+  static constexpr std::size_t kBlocks = 2;  // counters in a vector
   using F = __m256;
   using I = __m256i;
 
   LAZYDP_INLINE F set(float x) { return _mm256_set1_ps(x); }
   LAZYDP_INLINE I set(std::int32_t x) { return _mm256_set1_epi32(x); }
-  LAZYDP_INLINE I load(const std::uint32_t* p) {
+  LAZYDP_INLINE I load_groups(const std::uint32_t* p) {
     return _mm256_load_si256(reinterpret_cast<const __m256i*>(p));
   }
-  LAZYDP_INLINE F load(const float* p) { return _mm256_load_ps(p); }
-  LAZYDP_INLINE F load_unaligned(const float* p) { return _mm256_loadu_ps(p); }
-  LAZYDP_INLINE void store(float* p, F x) { _mm256_store_ps(p, x); }
-  LAZYDP_INLINE void store_unaligned(float* p, F x) { _mm256_storeu_ps(p, x); }
+  LAZYDP_INLINE void store_groups(float* p, F x) { store(p, x); }
+  LAZYDP_INLINE F load(const float* p) { return _mm256_loadu_ps(p); }
+  LAZYDP_INLINE void store(float* p, F x) { _mm256_storeu_ps(p, x); }
 
   LAZYDP_INLINE F add(F a, F b) { return _mm256_add_ps(a, b); }
   LAZYDP_INLINE F sub(F a, F b) { return _mm256_sub_ps(a, b); }
@@ -57,12 +59,12 @@ struct Avx2Simd {
   }
 
   // Two counters that follow each other, and the step to the next two.
-  LAZYDP_INLINE I two_counters(Counter first) {
+  LAZYDP_INLINE I counters(Counter first) {
     const auto low = static_cast<long long>(first.low);
     const auto high = static_cast<long long>(first.high);
     return _mm256_set_epi64x(high, low + 1, high, low);
   }
-  LAZYDP_INLINE I next_two(I counters) {
+  LAZYDP_INLINE I next(I counters) {
     return _mm256_add_epi64(counters, _mm256_set_epi64x(0, 2, 0, 2));
   }
 

@@ -15,6 +15,9 @@ namespace lazydp {
 namespace {
 
 struct PortableSimd {
+  using Narrow = PortableSimd;
+  static constexpr std::size_t kGroups = 1;
+  static constexpr std::size_t kBlocks = 2;  // counters in a vector
   using F = std::array<float, 8>;
   using I = std::array<std::int32_t, 8>;
 
@@ -31,17 +34,16 @@ struct PortableSimd {
   static I set(std::int32_t x) {
     return each<I>([&](std::size_t) { return x; });
   }
-  static I load(const std::uint32_t* p) {
+  static I load_groups(const std::uint32_t* p) {
     I r;
     std::memcpy(r.data(), p, sizeof(r));
     return r;
   }
-  static F load(const float* p) { return load_unaligned(p); }
-  static F load_unaligned(const float* p) {
+  static F load(const float* p) {
     return each<F>([&](std::size_t l) { return p[l]; });
   }
-  static void store(float* p, F x) { store_unaligned(p, x); }
-  static void store_unaligned(float* p, F x) { std::memcpy(p, x.data(), sizeof(x)); }
+  static void store_groups(float* p, F x) { store(p, x); }
+  static void store(float* p, F x) { std::memcpy(p, x.data(), sizeof(x)); }
 
   static F add(F a, F b) {
     return each<F>([&](std::size_t l) { return a[l] + b[l]; });
@@ -127,11 +129,11 @@ struct PortableSimd {
 
   // Two counters that follow each other, and the two after them; a counter is four words, low half
   // first.
-  static I two_counters(Counter first) {
+  static I counters(Counter first) {
     const std::array<std::uint64_t, 4> two = {first.low, first.high, first.low + 1, first.high};
     return std::bit_cast<I>(two);
   }
-  static I next_two(I counters) {
+  static I next(I counters) {
     auto two = std::bit_cast<std::array<std::uint64_t, 4>>(counters);
     two[0] += 2;
     two[2] += 2;

@@ -1,50 +1,13 @@
 #include "lazydp/model/gemm.h"
 
-#include <cblas.h>
-
 #include <algorithm>
-#include <limits>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
+#include "lazydp/model/sgemm.h"
 
 namespace lazydp {
 namespace {
-
-blasint blas_size(std::size_t n) {
-  check(n <= static_cast<std::size_t>(std::numeric_limits<blasint>::max()), "a size BLAS can hold");
-  return static_cast<blasint>(n);
-}
-
-// Our threads call the BLAS; it starts none of its own. The setting is the whole process's.
-void use_no_blas_threads() {
-  [[maybe_unused]] static const bool once = (openblas_set_num_threads(1), true);
-}
-
-void fill(MatrixView c, float value) {
-  for (std::size_t i = 0; i < c.rows; ++i) std::ranges::fill(c.row(i), value);
-}
-
-// c = a b with each factor transposed or not; `inner` is the length that the product sums over.
-void sgemm(CBLAS_TRANSPOSE transpose_a, ConstMatrixView a, CBLAS_TRANSPOSE transpose_b,
-           ConstMatrixView b, std::size_t inner, MatrixView c) {
-  if (c.rows == 0 || c.cols == 0) return;
-  if (inner == 0) return fill(c, 0.0f);
-  use_no_blas_threads();
-  cblas_sgemm(CblasRowMajor, transpose_a, transpose_b, blas_size(c.rows), blas_size(c.cols),
-              blas_size(inner), 1.0f, a.data, blas_size(a.stride), b.data, blas_size(b.stride),
-              0.0f, c.data, blas_size(c.stride));
-}
-
-// y = a x, or aᵀ x. Zeroes y first: not every BLAS ignores what y holds when beta is 0.
-void sgemv(CBLAS_TRANSPOSE transpose, ConstMatrixView a, const float* x, std::size_t x_stride,
-           float* y, std::size_t y_size, std::size_t y_stride) {
-  for (std::size_t i = 0; i < y_size; ++i) y[i * y_stride] = 0.0f;
-  if (a.rows == 0 || a.cols == 0) return;
-  use_no_blas_threads();
-  cblas_sgemv(CblasRowMajor, transpose, blas_size(a.rows), blas_size(a.cols), 1.0f, a.data,
-              blas_size(a.stride), x, blas_size(x_stride), 0.0f, y, blas_size(y_stride));
-}
 
 std::size_t divide_up(std::size_t n, std::size_t by) {
   return (n + by - 1) / by;
@@ -68,19 +31,19 @@ void times(ConstMatrixView a, ConstMatrixView b, MatrixView c) {
     }
     return;
   }
-  sgemm(CblasNoTrans, a, CblasNoTrans, b, a.cols, c);
+  sgemm(Factor::as_is, a, Factor::as_is, b, a.cols, c);
 }
 
 void times_transpose(ConstMatrixView a, ConstMatrixView b, MatrixView c) {
   check(a.rows == c.rows && a.cols == b.cols && b.rows == c.cols, "shapes of c = a bT agree");
-  if (c.cols == 1) return sgemv(CblasNoTrans, a, b.data, 1, c.data, c.rows, c.stride);
-  sgemm(CblasNoTrans, a, CblasTrans, b, a.cols, c);
+  if (c.cols == 1) return sgemv(Factor::as_is, a, b.data, 1, c.data, c.rows, c.stride);
+  sgemm(Factor::as_is, a, Factor::transposed, b, a.cols, c);
 }
 
 void transpose_times(ConstMatrixView a, ConstMatrixView b, MatrixView c) {
   check(a.cols == c.rows && a.rows == b.rows && b.cols == c.cols, "shapes of c = aT b agree");
-  if (c.rows == 1) return sgemv(CblasTrans, b, a.data, a.stride, c.data, c.cols, 1);
-  sgemm(CblasTrans, a, CblasNoTrans, b, a.rows, c);
+  if (c.rows == 1) return sgemv(Factor::transposed, b, a.data, a.stride, c.data, c.cols, 1);
+  sgemm(Factor::transposed, a, Factor::as_is, b, a.rows, c);
 }
 
 void parallel_transpose_times(ConstMatrixView a, ConstMatrixView b, MatrixView c) {

@@ -1,5 +1,5 @@
 #pragma once
-// Matrix products in single precision. gemm.cc is the only file that knows the BLAS.
+// Matrix products in single precision, cut for our threads. sgemm.cc alone knows who multiplies.
 //
 // Every product overwrites `c` without reading it. The first three run on the calling thread: they
 // are meant for blocks of examples inside a parallel loop, which is faster than a BLAS that brings

