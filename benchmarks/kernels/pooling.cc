@@ -7,6 +7,7 @@
 #include "benchmarks/kernels/kernels.h"
 #include "benchmarks/kernels/tables.h"
 #include "lazydp/base/parallel.h"
+#include "lazydp/kernels/fetch.h"
 #include "lazydp/noise/late_rows.h"
 #include "lazydp/noise/table_updates.h"
 
@@ -14,6 +15,7 @@ namespace lazydp::bench {
 namespace {
 
 constexpr Shape kShape = {.tables = 10, .dim = 32, .bags = 2048, .pooling = 80};
+constexpr std::size_t kAhead = 32;     // rows that are on their way from memory
 constexpr double kMediumSkew = 1.029;  // nine look-ups of ten meet a tenth of the rows
 
 struct Pools {
@@ -39,7 +41,6 @@ struct Pools {
 void stream(Pools& pools) {
   const std::span<const Bags> bags = pools.work.next_bags();
   parallel_for(kShape.tables, [&](std::size_t k) {
-    constexpr std::size_t kAhead = 16;
     const float* table = pools.work.tables()[k].row(0).data();
     const std::vector<RowId>& ids = bags[k].ids;
     const auto row = [&](std::size_t i) {
@@ -47,10 +48,7 @@ void stream(Pools& pools) {
     };
     float sum = 0.0f;
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (i + kAhead < ids.size()) {
-        __builtin_prefetch(row(i + kAhead));
-        __builtin_prefetch(row(i + kAhead) + 16);
-      }
+      if (i + kAhead < ids.size()) fetch_row(row(i + kAhead), kShape.dim);
       sum += row(i)[0] + row(i)[16];
     }
     benchmark::DoNotOptimize(sum);
@@ -61,17 +59,13 @@ void stream(Pools& pools) {
 void write_stream(Pools& pools) {
   const std::span<const Bags> bags = pools.work.next_bags();
   parallel_for(kShape.tables, [&](std::size_t k) {
-    constexpr std::size_t kAhead = 16;
     float* table = pools.work.tables()[k].row(0).data();
     const std::vector<RowId>& ids = bags[k].ids;
     const auto row = [&](std::size_t i) {
       return table + static_cast<std::size_t>(ids[i]) * kShape.dim;
     };
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (i + kAhead < ids.size()) {
-        __builtin_prefetch(row(i + kAhead), 1);
-        __builtin_prefetch(row(i + kAhead) + 16, 1);
-      }
+      if (i + kAhead < ids.size()) fetch_row(row(i + kAhead), kShape.dim);
       row(i)[0] += 1e-9f;
       row(i)[16] += 1e-9f;
     }

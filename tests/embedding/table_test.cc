@@ -102,5 +102,29 @@ TEST(Pooling, AddingGradientsIsTheAdjointOfPooling) {
   }
 }
 
+// A rank may be asked for many bags of one table and for none of another.
+TEST(Pooling, TablesOfABatchMayHaveDifferentNumbersOfBags) {
+  std::vector<Table> tables;
+  std::vector<Bags> bags(3);
+  std::vector<Matrix> pooled;
+  std::vector<MatrixView> views;
+  const std::size_t counts[] = {0, 300, 5};
+  for (std::size_t k = 0; k < 3; ++k) {
+    Table& table = tables.emplace_back(static_cast<TableId>(k), 10, 4);
+    for (RowId r = 0; r < 10; ++r) std::ranges::fill(table.row(r), static_cast<float>(r + 1));
+    for (std::size_t b = 0; b < counts[k]; ++b) {
+      bags[k].ids.push_back(static_cast<RowId>(b % 10));
+      bags[k].offsets.push_back(bags[k].ids.size());
+    }
+    views.push_back(pooled.emplace_back(counts[k], 4).view());
+  }
+  pool(tables, bags, Pooling::sum, views);
+  for (std::size_t k = 0; k < 3; ++k) {
+    for (std::size_t b = 0; b < counts[k]; ++b) {
+      for (const float x : views[k].row(b)) EXPECT_EQ(x, static_cast<float>(b % 10 + 1));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace lazydp

@@ -59,6 +59,7 @@ float BagCoefficients::squared(const Bags& bags, Pooling mode, std::size_t examp
   const std::size_t first = bags.offsets[example];
   float sum = 0.0f;
   if (surely_distinct(std::span(bags.ids).subspan(first, length))) {
+    if (bags.weights.empty()) return static_cast<float>(length) * share * share;
     for (std::size_t k = first; k < first + length; ++k) {
       const float weight = share * bags.weight(k);
       sum += weight * weight;

@@ -1,5 +1,6 @@
 #include "lazydp/embedding/pooling.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <vector>
 
@@ -33,9 +34,21 @@ BagList bag_list(const Table& table, const Bags& bags, Pooling mode, std::size_t
 }  // namespace
 
 void pool(const Table& table, const Bags& bags, Pooling mode, MatrixView pooled) {
+  pool(std::span(&table, 1), std::span(&bags, 1), mode, std::span(&pooled, 1));
+}
+
+void pool(std::span<const Table> tables, std::span<const Bags> bags, Pooling mode,
+          std::span<const MatrixView> pooled) {
   constexpr std::size_t kBags = 128;
-  parallel_blocks(bags.size(), kBags, [&](std::size_t begin, std::size_t end) {
-    pool(table, bags, mode, begin, end, pooled.rows_from(begin, end - begin));
+  std::size_t most = 0;  // bags of a table: ranks may be asked for more of one than of another
+  for (const Bags& of_table : bags) most = std::max(most, of_table.size());
+  const std::size_t blocks = (most + kBags - 1) / kBags;
+  parallel_for(tables.size() * blocks, [&](std::size_t task) {
+    const std::size_t k = task / blocks;
+    const std::size_t begin = task % blocks * kBags;
+    const std::size_t end = std::min(begin + kBags, bags[k].size());
+    if (begin >= end) return;
+    pool(tables[k], bags[k], mode, begin, end, pooled[k].rows_from(begin, end - begin));
   });
 }
 

@@ -18,6 +18,10 @@ enum class Pooling { sum, mean };
 // bag gives zeros. `pooled` has one row for each bag.
 void pool(const Table& table, const Bags& bags, Pooling mode, MatrixView pooled);
 
+// The same for all tables of a batch in one loop: bags of table k from tables[k] into pooled[k].
+void pool(std::span<const Table> tables, std::span<const Bags> bags, Pooling mode,
+          std::span<const MatrixView> pooled);
+
 // The same for the bags [begin, end) alone, on the calling thread: `pooled` has a row for each of
 // these.
 void pool(const Table& table, const Bags& bags, Pooling mode, std::size_t begin, std::size_t end,

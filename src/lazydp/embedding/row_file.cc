@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lazydp/base/error.h"
+#include "lazydp/kernels/fetch.h"
 
 namespace lazydp {
 namespace {
@@ -166,7 +167,7 @@ void RowFile::prepare(std::span<const RowId> ids) {
   constexpr std::size_t kAhead = 16;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (i + kAhead < ids.size()) {
-      __builtin_prefetch(&places_[static_cast<std::size_t>(ids[i + kAhead])], 1);
+      fetch(&places_[static_cast<std::size_t>(ids[i + kAhead])]);
     }
     std::uint32_t& place = places_[static_cast<std::size_t>(ids[i])];
     if (place != 0 && fresh_.has(place - 1)) continue;

@@ -1,5 +1,7 @@
 #include "lazydp/kernels/rows.h"
 
+#include "lazydp/kernels/fetch.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lazydp/kernels/rows.cc"
 #include <hwy/foreach_target.h>
@@ -11,11 +13,7 @@ namespace lazydp::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kAhead = 16;  // rows that are on their way from memory
-
-inline void prefetch(const float* row, std::size_t dim) {
-  for (std::size_t i = 0; i < dim; i += 16) __builtin_prefetch(row + i);
-}
+constexpr std::size_t kAhead = 32;  // rows that are on their way from memory
 
 inline float weight_of(const BagList& bags, std::size_t position, float shared) {
   return bags.weights == nullptr ? shared : shared * bags.weights[position];
@@ -36,7 +34,7 @@ struct Bag {
   // The weight of row k, when its turn comes.
   float visit(std::size_t k, const float* table, std::size_t dim, std::size_t before) const {
     if (k + kAhead < before) {
-      prefetch(table + static_cast<std::size_t>(bags.ids[k + kAhead]) * dim, dim);
+      fetch_row(table + static_cast<std::size_t>(bags.ids[k + kAhead]) * dim, dim);
     }
     return weight_of(bags, k, shared);
   }
@@ -99,7 +97,7 @@ std::uint64_t add_to_rows(float* table, std::size_t dim, const BagList& bags, co
     const float* g = gradient + b * stride;
     for (std::size_t k = begin; k < end; ++k) {
       if (k + kAhead < last) {
-        prefetch(table + static_cast<std::size_t>(bags.ids[k + kAhead]) * dim, dim);
+        fetch_row(table + static_cast<std::size_t>(bags.ids[k + kAhead]) * dim, dim);
       }
       const auto id = static_cast<std::size_t>(bags.ids[k]);
       if (shares > 1 && (id >> 4) % shares != share) continue;

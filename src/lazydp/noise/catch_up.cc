@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstddef>
 
 #include "lazydp/base/error.h"
@@ -12,17 +11,17 @@ namespace lazydp {
 namespace {
 
 using Visit = std::function<void(const Draw&)>;
-using OwedRows = std::array<Owed, CatchUp::kRowsAtATime>;
+using DueRows = std::array<Due, CatchUp::kRowsAtATime>;
 
 class Aggregated : public CatchUp {
  public:
   using CatchUp::CatchUp;
   void for_each_draw(const Debts& debts, std::span<const LateRow> late,
                      const Visit& visit) const override {
-    OwedRows owed;
-    std::ranges::transform(late, owed.begin(),
-                           [&](const LateRow& row) { return debts.since(row.after); });
-    visit({Draws::aggregated, debts.through(), late, std::span(owed).first(late.size())});
+    DueRows due;
+    std::ranges::transform(late, due.begin(),
+                           [&](const LateRow& row) { return debts.due_since(row.after); });
+    visit({Draws::aggregated, debts.through(), late, std::span(due).first(late.size())});
   }
 };
 
@@ -36,12 +35,12 @@ class EachStep : public CatchUp {
     std::ranges::copy(late, order.begin());
     const auto rows = std::span(order).first(late.size());
     std::ranges::sort(rows, {}, &LateRow::after);
-    OwedRows owed;
+    DueRows due;
     std::size_t count = 0;
     for (Step s = rows.front().after + 1; s <= debts.through(); ++s) {
       while (count < rows.size() && rows[count].after < s) ++count;
-      std::ranges::fill(std::span(owed).first(count), debts.at(s));
-      visit({Draws::each_step, s, rows.first(count), std::span(owed).first(count)});
+      std::ranges::fill(std::span(due).first(count), lazydp::due(debts.at(s)));
+      visit({Draws::each_step, s, rows.first(count), std::span(due).first(count)});
     }
   }
 };
@@ -51,11 +50,11 @@ class DecayOnly : public CatchUp {
   using CatchUp::CatchUp;
   void for_each_draw(const Debts& debts, std::span<const LateRow> late,
                      const Visit& visit) const override {
-    OwedRows owed;
-    std::ranges::transform(late, owed.begin(), [&](const LateRow& row) {
-      return Owed{debts.since(row.after).shrink, 0.0};
+    DueRows due;
+    std::ranges::transform(late, due.begin(), [&](const LateRow& row) {
+      return Due{debts.due_since(row.after).shrink, 0.0f};
     });
-    visit({Draws::each_step, debts.through(), late, std::span(owed).first(late.size())});
+    visit({Draws::each_step, debts.through(), late, std::span(due).first(late.size())});
   }
 };
 
@@ -66,9 +65,9 @@ class ThisStepOnly : public CatchUp {
   void for_each_draw(const Debts& debts, std::span<const LateRow> late,
                      const Visit& visit) const override {
     const Owed& step = debts.at(debts.through());
-    OwedRows owed;
-    owed.fill({1.0, step.variance / (step.shrink * step.shrink)});
-    visit({Draws::each_step, debts.through(), late, std::span(owed).first(late.size())});
+    DueRows due;
+    due.fill(lazydp::due({1.0, step.variance / (step.shrink * step.shrink)}));
+    visit({Draws::each_step, debts.through(), late, std::span(due).first(late.size())});
   }
 };
 
@@ -79,15 +78,14 @@ void add_draw(Table& table, const NoiseCells& cells, const Draw& draw) {
   std::array<NoisyRow, CatchUp::kRowsAtATime> rows;
   std::size_t count = 0;
   for (std::size_t i = 0; i < draw.rows.size(); ++i) {
-    const Owed& owed = draw.owed[i];
-    const auto shrink = static_cast<float>(owed.shrink);
+    const Due& due = draw.due[i];
     const std::span<float> values = table.row(draw.rows[i].id);
-    if (owed.variance > 0.0) {
+    if (due.std > 0.0f) {
       rows[count++] = {values.data(),
-                       static_cast<std::uint64_t>(table.first_row() + draw.rows[i].id), shrink,
-                       static_cast<float>(std::sqrt(owed.variance))};
-    } else if (owed.shrink != 1.0) {
-      scale(shrink, values);
+                       static_cast<std::uint64_t>(table.first_row() + draw.rows[i].id), due.shrink,
+                       due.std};
+    } else if (due.shrink != 1.0f) {
+      scale(due.shrink, values);
     }
   }
   cells.add(std::span(rows).first(count), table.dim());

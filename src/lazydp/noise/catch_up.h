@@ -12,12 +12,12 @@
 
 namespace lazydp {
 
-// rows[i] <- owed[i].shrink * rows[i] + N(0, owed[i].variance), the normals from cell (row, step).
+// rows[i] <- due[i].shrink * rows[i] + due[i].std * normals, those of cell (row, step).
 struct Draw {
   Draws draws = Draws::each_step;
   Step step = 0;
   std::span<const LateRow> rows;
-  std::span<const Owed> owed;
+  std::span<const Due> due;
 };
 
 class CatchUp {

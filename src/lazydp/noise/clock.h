@@ -1,6 +1,9 @@
 #pragma once
 // The variance clock: how much noise, and how much weight decay, any run of steps owes a weight.
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <span>
 
 #include "lazydp/base/types.h"
@@ -23,8 +26,31 @@ inline Owed then(const Owed& first, const Owed& second) {
           second.shrink * second.shrink * first.variance + second.variance};
 }
 
-// The same question for many rows at one moment: what does a row owe through `through`?
-using Debts = RunsThrough<Owed>;
+// The same as kernels take it: w <- shrink * w + std * N(0, 1).
+struct Due {
+  float shrink;
+  float std;
+};
+
+inline Due due(const Owed& owed) {
+  return {static_cast<float>(owed.shrink), static_cast<float>(std::sqrt(owed.variance))};
+}
+
+// The same question for many rows at one moment: what does a row owe through `through`? Most have
+// waited for a few steps; for these the answer is at hand, roots taken.
+class Debts : public RunsThrough<Owed> {
+ public:
+  Debts(const StepRuns<Owed>& runs, Step through) : RunsThrough(runs, through) {
+    std::ranges::transform(recent(), recent_due_.begin(), due);
+  }
+
+  Due due_since(Step after) const {
+    return is_recent(after) ? recent_due_[recent_place(after)] : due(since(after));
+  }
+
+ private:
+  std::array<Due, kMostRecent> recent_due_;
+};
 
 // Step t moves a weight by w <- shrink(t) * w - step_size(t) * (sum of gradients + noise of std
 // noise_std(t)). The clock remembers the two numbers that late noise depends on, and composes them

@@ -6,6 +6,7 @@
 
 #include "lazydp/base/huge_memory.h"
 #include "lazydp/base/types.h"
+#include "lazydp/kernels/fetch.h"
 
 namespace lazydp {
 
@@ -20,9 +21,7 @@ class History {
     settled_through_[static_cast<std::size_t>(row)] = through;
   }
 
-  void prefetch(RowId row) const {
-    __builtin_prefetch(settled_through_.data() + static_cast<std::size_t>(row), 1);
-  }
+  void ask_for(RowId row) const { fetch(&settled_through_[static_cast<std::size_t>(row)]); }
   std::size_t bytes() const { return memory_.bytes(); }
   std::span<Step> steps() { return settled_through_; }
   std::span<const Step> steps() const { return settled_through_; }

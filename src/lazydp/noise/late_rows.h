@@ -22,6 +22,9 @@ struct LateRow {
 void claim_late_rows(History& history, Step t, std::span<const RowId> ids, Share share,
                      std::vector<LateRow>& late);
 
+// Asks memory for what the first of `ids` will be claimed by. Later ones are asked for in time.
+void ask_ahead(const History& history, std::span<const RowId> ids);
+
 // The same for the rows first … last - 1.
 void claim_late_range(History& history, Step t, RowId first, RowId last,
                       std::vector<LateRow>& late);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <numeric>
 #include <vector>
 
@@ -72,10 +71,10 @@ class Fused : public NoiseWriter {
 
   void sweep(Table& table, const Debts& debts, RowId first, RowId last) override {
     CellsOf cells(noise_, table);
-    std::array<Owed, CatchUp::kRowsAtATime> owed;
-    owed.fill(debts.at(debts.through()));
+    std::array<Due, CatchUp::kRowsAtATime> dues;
+    dues.fill(due(debts.at(debts.through())));
     in_chunks(first, last, [&](std::span<const LateRow> few) {
-      const Draw draw = {Draws::each_step, debts.through(), few, std::span(owed).first(few.size())};
+      const Draw draw = {Draws::each_step, debts.through(), few, std::span(dues).first(few.size())};
       add_draw(table, cells(draw), draw);
     });
   }
@@ -106,10 +105,10 @@ class Split : public NoiseWriter {
   }
 
   void sweep(Table& table, const Debts& debts, RowId first, RowId last) override {
-    std::array<Owed, CatchUp::kRowsAtATime> owed;
-    owed.fill(debts.at(debts.through()));
+    std::array<Due, CatchUp::kRowsAtATime> dues;
+    dues.fill(due(debts.at(debts.through())));
     in_chunks(first, last, [&](std::span<const LateRow> few) {
-      const Draw draw = {Draws::each_step, debts.through(), few, std::span(owed).first(few.size())};
+      const Draw draw = {Draws::each_step, debts.through(), few, std::span(dues).first(few.size())};
       Passes passes(table, few.size(), spent_);
       passes.sample(noise_, draw);
       passes.form(draw);
@@ -156,11 +155,11 @@ class Split : public NoiseWriter {
     void form(const Draw& draw) {
       for (std::size_t i = 0; i < draw.rows.size(); ++i) {
         ids_[i] = draw.rows[i].id;
-        shrink_[i] *= draw.owed[i].shrink;
+        const Due& due = draw.due[i];
+        shrink_[i] *= due.shrink;
         const std::span<float> row = owed_.subspan(i * dim_, dim_);
-        if (draw.owed[i].shrink != 1.0) scale(static_cast<float>(draw.owed[i].shrink), row);
-        add_scaled(static_cast<float>(std::sqrt(draw.owed[i].variance)),
-                   normals_.subspan(i * dim_, dim_), row);
+        if (due.shrink != 1.0f) scale(due.shrink, row);
+        add_scaled(due.std, normals_.subspan(i * dim_, dim_), row);
       }
       count_ = std::max(count_, draw.rows.size());
       book(2);

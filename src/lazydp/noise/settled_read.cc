@@ -25,7 +25,7 @@ void TableReading::settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writ
     seconds += std::chrono::duration<double>(now - last).count();
     last = now;
   };
-  constexpr std::size_t kBytes = std::size_t{1} << 18;  // of rows: about half a core's cache
+  constexpr std::size_t kBytes = std::size_t{1} << 17;  // of rows: a part of a core's cache
   const std::size_t rows = kBytes / (table.dim() * sizeof(float));
   for (std::size_t begin = 0, end = 0; begin < bags.size(); begin = end) {
     end = run_of_bags(bags, begin, rows);
@@ -33,6 +33,7 @@ void TableReading::settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writ
     late_.clear();
     claim_late_rows(due.history(), debts.through(),
                     std::span(bags.ids).subspan(first, bags.offsets[end] - first), {}, late_);
+    ask_ahead(due.history(), std::span(bags.ids).subspan(bags.offsets[end]));
     lap(seconds_[0]);
     writer.settle(table, due, debts, late_);
     settled_ += late_.size();

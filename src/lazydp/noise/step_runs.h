@@ -105,22 +105,31 @@ class RunsThrough {
   // Steps after + 1, …, through; `after` <= through.
   Map since(Step after) const {
     const std::size_t first = std::size_t{after} + 1;
-    if (first >= start_) return recent_[first - start_];
+    if (is_recent(after)) return recent_[first - start_];
     const std::size_t block = first / kBlock;
     Map map = runs_.tails_[first];
     if (block + 1 < block_) map = then(map, runs_.blocks(block + 1, block_ - 1));
     return then(map, recent_[0]);
   }
 
+  // Runs that are not long: rows of long bags seldom wait for longer. since(after) of a recent
+  // `after` is recent()[recent_place(after)].
+  bool is_recent(Step after) const { return std::size_t{after} + 1 >= start_; }
+  std::size_t recent_place(Step after) const { return std::size_t{after} + 1 - start_; }
+  std::span<const Map> recent() const {
+    return std::span(recent_).first(std::size_t{through_} + 2 - start_);
+  }
+  static constexpr std::size_t kMostRecent = 4 * StepRuns<Map>::kBlock + 1;
+
  private:
   static constexpr std::size_t kBlock = StepRuns<Map>::kBlock;
-  static constexpr std::size_t kRecentBlocks = 4;  // rows of long bags seldom wait for longer
+  static constexpr std::size_t kRecentBlocks = kMostRecent / kBlock;
 
   const StepRuns<Map>& runs_;
   Step through_;
   std::size_t block_;  // the first of the recent ones, and its first step
   std::size_t start_;
-  std::array<Map, kRecentBlocks * kBlock + 1> recent_;  // from start_ + i through `through`
+  std::array<Map, kMostRecent> recent_;  // from start_ + i through `through`
 };
 
 }  // namespace lazydp

@@ -84,7 +84,7 @@ void TableUpdates::read(Step t, std::span<const Bags> bags, Pooling mode,
   to_read_.clear();
   for (const Bags& of_table : bags) to_read_.emplace_back(of_table.ids);
   settle(t, to_read_, stages);
-  for (std::size_t k = 0; k < tables_.size(); ++k) pool(tables_[k], bags[k], mode, pooled[k]);
+  pool(tables_, bags, mode, pooled);
   stages.lap(Stage::forward);
 }
 

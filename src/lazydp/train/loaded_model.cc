@@ -54,9 +54,7 @@ LoadedModel::LoadedModel(const SafetensorsFile& weights, const ModelShape& shape
 
 std::span<const float> LoadedModel::predict(const Batch& batch) {
   const std::span<const MatrixView> pooled = model_.pooled(batch.size);
-  for (std::size_t k = 0; k < tables_.size(); ++k) {
-    pool(tables_[k], batch.bags[k], model_.shape().mode, pooled[k]);
-  }
+  pool(tables_, batch.bags, model_.shape().mode, pooled);
   model_.forward(batch);
   return model_.logits();
 }

@@ -1,7 +1,6 @@
 #include "lazydp/apps/paper/overhead_passes.h"
 
 #include <chrono>
-#include <cmath>
 #include <vector>
 
 #include "lazydp/apps/session.h"
@@ -94,8 +93,7 @@ OverheadPasses time_overhead_passes(const BenchOptions& options, Step batches) {
       TableWork& table = tables[k];
       table.stds.clear();
       for (const RowId row : table.distinct) {
-        const Owed owed = debts.since(table.history.settled_through(row));
-        table.stds.push_back(static_cast<float>(std::sqrt(owed.variance)));
+        table.stds.push_back(debts.due_since(table.history.settled_through(row)).std);
       }
     });
     const double read = lap(last);
