@@ -1,5 +1,9 @@
 // The noise kernels for AVX-512 with VAES: two groups to a vector, and twice as many registers.
 
+#if defined(__GNUC__) && !defined(__clang__)  // g++ 12 finds fault with its own AVX-512 headers
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
 #include "lazydp/kernels/noise_body.h"
 #include "lazydp/kernels/noise_paths.h"
 #include "lazydp/kernels/simd_avx2.h"

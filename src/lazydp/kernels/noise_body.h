@@ -174,7 +174,9 @@ void shrink_and_add(const NoisyRow& row, const float* normals, std::size_t dim) 
 // Whether rows lie one behind the other, as an eager sweep takes them: hardware sees that, and
 // fetches ahead by itself better than anybody who asks it to.
 inline bool side_by_side(std::span<const NoisyRow> rows, std::size_t dim) {
-  return rows.size() > 1 && rows.back().values == rows.front().values + (rows.size() - 1) * dim;
+  if (rows.size() < 2) return false;
+  const std::ptrdiff_t apart = rows.back().values - rows.front().values;
+  return apart == static_cast<std::ptrdiff_t>((rows.size() - 1) * dim);
 }
 
 // Rows go in chunks whose normals fit the first-level cache. Memory is asked for in bursts, one

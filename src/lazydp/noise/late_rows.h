@@ -16,14 +16,15 @@ struct LateRow {
   Step after = 0;  // it was settled through this step
 };
 
+// Asks memory for the history of the first of `ids`, which are to be claimed later. Claiming them
+// asks for the others in time.
+void ask_ahead(const History& history, std::span<const RowId> ids);
+
 // Appends to `late` the share's rows among `ids` that are not settled through t, each once, and
 // marks them settled. The history itself tells an id that was seen from one that was not, so
 // duplicates need no sorting and no hashing. Whoever calls this owes the rows their due.
 void claim_late_rows(History& history, Step t, std::span<const RowId> ids, Share share,
                      std::vector<LateRow>& late);
-
-// Asks memory for what the first of `ids` will be claimed by. Later ones are asked for in time.
-void ask_ahead(const History& history, std::span<const RowId> ids);
 
 // The same for the rows first … last - 1.
 void claim_late_range(History& history, Step t, RowId first, RowId last,
