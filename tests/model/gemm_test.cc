@@ -124,45 +124,40 @@ TEST(Gemm, ANanStaysInItsRow) {
   }
 }
 
-TEST(Gemm, TheWeightGradientHasTheSameBitsOnAnyNumberOfThreads) {
+// What `multiply` writes into an m x n matrix has the same bits on 1, 2, 3 and 4 threads.
+void expect_same_bits_on_any_threads(const Sizes& s,
+                                     const std::function<void(MatrixView)>& multiply) {
   const int before = thread_count();
+  std::vector<Strided> results;
+  for (const int threads : {1, 2, 3, 4}) {
+    set_thread_count(threads);
+    results.push_back(full_of_nan(s));
+    multiply(results.back().view);
+  }
+  set_thread_count(before);
+  for (const Strided& result : results) {
+    EXPECT_EQ(std::memcmp(result.memory.data(), results[0].memory.data(),
+                          s.m * (s.n + s.margin) * sizeof(float)),
+              0);
+  }
+}
+
+TEST(Gemm, TheWeightGradientHasTheSameBitsOnAnyNumberOfThreads) {
   for (const Sizes& s : {Sizes{1, 256, 300, 0}, Sizes{130, 87, 301, 1}, Sizes{1100, 479, 65, 0}}) {
     const Strided a(s.k, s.m, s.margin, 9);
     const Strided b(s.k, s.n, s.margin, 10);
-    std::vector<Strided> results;
-    for (const int threads : {1, 2, 3}) {
-      set_thread_count(threads);
-      results.push_back(full_of_nan(s));
-      parallel_transpose_times(a.view, b.view, results.back().view);
-    }
-    for (const Strided& result : results) {
-      EXPECT_EQ(std::memcmp(result.memory.data(), results[0].memory.data(),
-                            s.m * (s.n + s.margin) * sizeof(float)),
-                0);
-    }
+    expect_same_bits_on_any_threads(
+        s, [&](MatrixView c) { parallel_transpose_times(a.view, b.view, c); });
   }
-  set_thread_count(before);
 }
 
-// A product that is asked for outside a loop: the library must not cut the sum for its own threads.
+// Outside a loop: the library must not cut the sum for threads of its own.
 TEST(Gemm, OneProductHasTheSameBitsOnAnyNumberOfThreads) {
-  const int before = thread_count();
   for (const Sizes& s : {Sizes{1, 4, 8192, 0}, Sizes{300, 257, 129, 1}}) {
     const Strided a(s.m, s.k, s.margin, 11);
     const Strided b(s.k, s.n, s.margin, 12);
-    std::vector<Strided> results;
-    for (const int threads : {1, 2, 4}) {
-      set_thread_count(threads);
-      results.push_back(full_of_nan(s));
-      times(a.view, b.view, results.back().view);
-    }
-    for (const Strided& result : results) {
-      EXPECT_EQ(std::memcmp(result.memory.data(), results[0].memory.data(),
-                            s.m * (s.n + s.margin) * sizeof(float)),
-                0);
-    }
+    expect_same_bits_on_any_threads(s, [&](MatrixView c) { times(a.view, b.view, c); });
   }
-  set_thread_count(before);
 }
 
 TEST(Gemm, BlocksOfExamplesAreEvenInNumberAndNearlyEqual) {
