@@ -1,4 +1,4 @@
-"""Ghost clipping whose bound follows a quantile of the norms, as in Opacus."""
+"""Ghost clipping whose bound follows a quantile of the norms."""
 
 from __future__ import annotations
 
@@ -7,63 +7,98 @@ from typing import Any
 import torch
 from opacus.utils.adaptive_clipping.adaptive_clipping_utils import (
     DPLossFastGradientAdaptiveClipping,
-    DPTensorFastGradientAdaptiveClipping,
 )
-from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping
 from torch import Tensor
 
-from lazydp.captures import Batch
+from lazydp._native import UserError
 from lazydp.engine import PrivacyEngine
-from lazydp.exchange import Exchange
-from lazydp.ghost import PrivateLoss, per_example
-from lazydp.optimizer import clip_factors
+from lazydp.ghost import PrivateCriterion
+from lazydp.optimizer import TableOptimizer, moved_bound
+
+_COUNTS_PER_STD = 20  # the count's noise, relative to the expected batch (Andrew et al. 2021)
 
 
-class AdaptiveLoss(PrivateLoss, DPTensorFastGradientAdaptiveClipping):  # type: ignore[misc]
-    """A loss whose backward() moves the bound, then clips."""
+class AdaptiveOptimizer(TableOptimizer):
+    """Mixed into a ghost optimizer with tables.
 
-    def clip_factors(self, batches: list[Batch]) -> Tensor:
-        """By the new bound, whose price the noise of this step pays."""
-        squared: Tensor = self.module.squared_norms(batches)
-        norms = squared[torch.isfinite(squared)].sqrt()
-        exchange: Exchange = self.module._lazydp_tables.exchange
-        below = float((norms <= self.module.max_grad_norm).sum())
-        below, examples = exchange.add_up([below, float(len(norms))])
-        if examples > 0:
-            # Opacus counts norms: as many as all ranks have. The count's noise is rank 0's.
-            norms = torch.full((int(examples),), torch.inf)
-            norms[: int(below)] = 0.0
-            bound, multiplier = exchange.of_the_first([*self._update_clip_and_noise(norms)])
-            self.module.max_grad_norm = self.optimizer.max_grad_norm = bound
-            self.optimizer._adjusted_noise_multiplier = multiplier
-        return clip_factors(squared, self.module.max_grad_norm)
+    A step clips by the bound that it began with; its noisy count of unclipped examples moves the
+    bound of the next one. Opacus moves it before it clips, once for each physical batch, and
+    divides by the number of examples that were drawn, which is a secret.
+    """
 
-    def _is_distributed(self) -> bool:
-        """Say that Opacus has nothing to add up: all ranks' norms are in what it is given."""
-        return False
+    target_unclipped_quantile: float
+    clipbound_learning_rate: float
+    limits: tuple[float, float]
+    _centred_count = 0.0
 
+    @property
+    def _expected(self) -> float:
+        return float(self.expected_batch_size * self.tables.exchange.world_size)
 
-class AdaptiveCriterion(DPLossFastGradientAdaptiveClipping):  # type: ignore[misc]
-    """A criterion whose losses move the bound."""
+    @property
+    def count_std(self) -> float:
+        """Of the noise on the count."""
+        return self._expected / _COUNTS_PER_STD
 
-    def __call__(self, *args: Any, **kwargs: Any) -> AdaptiveLoss:
-        """The losses of a batch, one for each example."""
-        loss = DPLossFastGradientClipping.__call__(self, *args, **kwargs).loss_per_sample
-        return AdaptiveLoss(
-            self.module,
-            self.optimizer,
-            per_example(loss),
-            self.loss_reduction,
-            self.target_unclipped_quantile,
-            self.min_clipbound,
-            self.max_clipbound,
-            self.clipbound_learning_rate,
-            self.initial_noise_multiplier,
+    def follow(self, quantile: float, rate: float, limits: tuple[float, float]) -> None:
+        """Take the aims of adaptive clipping."""
+        if self.noise_multiplier >= 2 * self.count_std:
+            raise UserError(
+                f"the expected batch is {self._expected:g}; adaptive clipping needs one above "
+                f"10 x noise_multiplier = {10 * self.noise_multiplier:g}, to pay for its count"
+            )
+        self.target_unclipped_quantile, self.clipbound_learning_rate = quantile, rate
+        self.limits = limits
+
+    def _noise_std(self) -> float:
+        """Part of the budget pays for the count: one example moves it by a half."""
+        sigma = float(self.noise_multiplier)
+        if sigma <= 0:
+            return 0.0
+        return float((sigma**-2 - (2 * self.count_std) ** -2) ** -0.5) * float(self.max_grad_norm)
+
+    def count_unclipped(self, factors: Tensor) -> None:
+        """Each example counts half more or half less than nothing."""
+        self._centred_count += float((factors >= 1).sum()) - 0.5 * len(factors)
+
+    def move_bound(self) -> None:
+        """All ranks' count, with rank 0's noise, moves the bound of the next step."""
+        exchange = self.tables.exchange
+        (count,) = exchange.add_up([self._centred_count])
+        self._centred_count = 0.0
+        one = torch.zeros(1)
+        noise = (
+            self.dense_noise.like(one, self.count_std)
+            if self.dense_noise is not None
+            else torch.normal(one, self.count_std, generator=self.generator)
         )
+        (noise_of_first,) = exchange.of_the_first([float(noise)])
+        fraction = 0.5 + (count + noise_of_first) / self._expected
+        self.max_grad_norm = moved_bound(
+            float(self.max_grad_norm),
+            fraction - self.target_unclipped_quantile,
+            self.clipbound_learning_rate,
+            self.limits,
+        )
+
+    def zero_grad(self, set_to_none: bool = False) -> None:
+        """Forget the count, too, of what no step has taken."""
+        if not self._is_last_step_skipped:
+            self._centred_count = 0.0
+        super().zero_grad(set_to_none)
 
 
 class PrivacyEngineAdaptiveClipping(PrivacyEngine):
     """Opacus' engine of that name, for grad_sample_mode="ghost", with tables."""
+
+    def _prepare_optimizer(self, *, optimizer: Any, **arguments: Any) -> Any:
+        prepared = super()._prepare_optimizer(optimizer=optimizer, **arguments)
+        if isinstance(prepared, TableOptimizer):
+            plain = type(prepared)
+            prepared.__class__ = type(
+                plain.__name__.replace("Private", "Adaptive"), (AdaptiveOptimizer, plain), {}
+            )
+        return prepared
 
     def _prepare_criterion(  # type: ignore[override]
         self,
@@ -78,8 +113,11 @@ class PrivacyEngineAdaptiveClipping(PrivacyEngine):
         clipbound_learning_rate: float = 0.2,
         **rest: Any,
     ) -> Any:
-        kind = DPLossFastGradientAdaptiveClipping if self._tables is None else AdaptiveCriterion
-        return kind(
+        if isinstance(optimizer, AdaptiveOptimizer):
+            limits = (float(min_clipbound), float(max_clipbound))
+            optimizer.follow(target_unclipped_quantile, clipbound_learning_rate, limits)
+            return PrivateCriterion(module, optimizer, criterion, loss_reduction)
+        return DPLossFastGradientAdaptiveClipping(
             module,
             optimizer,
             criterion,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
@@ -12,15 +12,18 @@ from lazydp._native import UserError
 
 
 class Layer(Protocol):
-    """A layer whose examples' gradients exist only as factors."""
+    """Part of a model whose examples' gradients are kept as factors until they are clipped."""
 
     name: str
 
-    def add_squared_norms(self, calls: list[Capture], squared: Tensor) -> None:
-        """Add to squared[i] the squared norm of example i's gradient over all calls of one pass."""
+    def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
+        """The squared norm of each example's gradient over all calls of one pass.
 
-    def add_clipped(self, call: Capture, factors: Tensor) -> None:
-        """Add factors[i] x the gradient of example i; a factor of 0 leaves an example out."""
+        The keys are what has a bound of its own under per-layer clipping.
+        """
+
+    def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
+        """Add factors(key)[i] x the gradient of example i; a factor of 0 leaves an example out."""
 
 
 class Capture(Protocol):
@@ -29,105 +32,128 @@ class Capture(Protocol):
     examples: int
 
     @property
-    def layer(self) -> Layer:
-        """Whose call it was."""
+    def layer(self) -> Any:
+        """The layer that was called."""
 
 
-Batch = list[Capture]  # all calls of one backward pass
+class Calls(list[Any]):
+    """The calls of one layer in one pass."""
+
+    formed: Any = None  # what the layer measured, if it is that which is to be applied
+
+
+class Pass:
+    """The calls of one backward pass, by layer."""
+
+    def __init__(self) -> None:
+        """Before the first call."""
+        self.calls: dict[Any, Calls] = {}
+
+    @property
+    def examples(self) -> int:
+        """How many examples the pass had: all layers must agree."""
+        sizes = {call.examples for calls in self.calls.values() for call in calls}
+        if len(sizes) > 1:
+            names = ", ".join(
+                f"'{layer.name}' {call.examples}"
+                for layer, calls in self.calls.items()
+                for call in calls
+            )
+            raise UserError(
+                f"layers saw different numbers of examples ({names}); the first dimension of every "
+                "layer's input must be that of the batch"
+            )
+        return sizes.pop() if sizes else 0
+
+    def squared_norms(self) -> dict[Any, Tensor]:
+        """By what has a bound of its own, the squared norms of all examples' gradients."""
+        examples = self.examples
+        squared: dict[Any, Tensor] = {}
+        for layer, calls in self.calls.items():
+            squared |= layer.squared_norms(calls, examples)
+        return squared
+
+    def add_clipped(self, factors: Callable[[Any], Tensor]) -> None:
+        """Add every example's gradient, times its factor, to the layers' sums."""
+        for layer, calls in self.calls.items():
+            layer.add_clipped(calls, factors)
+
+
+def _in_backward() -> bool:
+    return int(torch._C._current_graph_task_id()) != -1  # type: ignore[attr-defined]
 
 
 class Captures:
-    """The calls of all such layers of a model, backward pass by backward pass."""
+    """The backward passes of a model since the last step.
+
+    A pass is all that one call of backward() reaches, whatever runs inside of it: checkpointed
+    segments are computed again, and propagated by backward passes of their own, within the outer
+    one. A pass that did not reach its end (it was interrupted, or memory ran out) is dropped.
+    """
 
     def __init__(self, *, loss_reduction: str, batch_first: bool) -> None:
         """Before the first pass."""
         self.loss_reduction = loss_reduction
         self.batch_dim = 0 if batch_first else 1
-        self.on = True
         self.accumulation_allowed = True
-        self._batches: list[Batch] = []  # finished backward passes
-        self._current: Batch = []
+        self.ended = False  # private training has
+        self._finished: list[Pass] = []
+        self._open: Pass | None = None
 
     def scale(self, examples: int) -> float:
         """What undoes a mean over the batch."""
         return float(examples) if self.loss_reduction == "mean" else 1.0
 
-    def note(self, call: Capture) -> None:
-        """Remember a call; the first of a backward pass also waits for the pass's end."""
-        if not self._current:
-            torch.autograd.Variable._execution_engine.queue_callback(self._end_of_backward)  # type: ignore[attr-defined]
-        self._current.append(call)
+    def begin_forward(self) -> bool:
+        """Before a layer computes: whether its gradient will have to be kept."""
+        if _in_backward():  # a checkpointed segment is computed again: it belongs to that pass
+            if self._open is None:
+                self._begin_pass()
+        else:
+            self._open = None  # nobody runs it any more: it was interrupted
+        return torch.is_grad_enabled() and not self.ended
 
-    def _end_of_backward(self) -> None:
-        self._batches.append(self._current)
-        self._current = []
-        if len(self._batches) > 1 and not self.accumulation_allowed:
+    def note(self, call: Capture) -> None:
+        """Keep a call whose gradient has come."""
+        if self.ended:
+            return
+        if self._open is None:
+            self._begin_pass()
+        assert self._open is not None
+        self._open.calls.setdefault(call.layer, Calls()).append(call)
+
+    def _begin_pass(self) -> None:
+        begun = self._open = Pass()
+        torch.autograd.Variable._execution_engine.queue_callback(  # type: ignore[attr-defined]
+            lambda: self._end_pass(begun)
+        )
+
+    def _end_pass(self, ended: Pass) -> None:
+        if ended is not self._open:
+            return
+        self._open = None
+        if not ended.calls:
+            return
+        self._finished.append(ended)
+        if len(self._finished) > 1 and not self.accumulation_allowed:
             raise ValueError(
                 "Poisson sampling is not compatible with grad accumulation. You need to call "
                 "optimizer.step() after every forward/backward pass or consider using "
                 "BatchMemoryManager"
             )
 
-    def take(self) -> list[Batch]:
+    def take(self) -> list[Pass]:
         """The backward passes since the last call."""
-        batches, self._batches = self._batches, []
-        return batches
+        if self._open is not None:
+            self.discard()
+            raise UserError(
+                "the last backward pass did not reach its end; nothing of it was kept: go on with "
+                "the next batch"
+            )
+        passes, self._finished = self._finished, []
+        return passes
 
     def discard(self) -> None:
         """Forget backward passes that no step has taken."""
-        self._batches = []
-
-
-def squared_norms_by_layer(batches: list[Batch], examples: int | None) -> dict[Layer, Tensor]:
-    """Per layer and example, the squared norm of the example's gradient in that layer.
-
-    `examples` is how many there are elsewhere, where that is known.
-    """
-    sizes = [_examples_of(batch) for batch in batches if batch]
-    total = sum(sizes) if sizes else examples or 0
-    if examples is not None and total != examples:
-        raise UserError(
-            f"tables and linear layers saw {total} examples, other layers {examples}; the "
-            "first dimension of every layer's input must be that of the batch"
-        )
-    squared: dict[Layer, Tensor] = {}
-    start = 0
-    for batch in (batch for batch in batches if batch):
-        end = start + batch[0].examples
-        by_layer: dict[Layer, list[Capture]] = {}
-        for call in batch:
-            by_layer.setdefault(call.layer, []).append(call)
-        for layer, calls in by_layer.items():
-            of_layer = squared.setdefault(layer, torch.zeros(total))
-            if end > start:
-                layer.add_squared_norms(calls, of_layer[start:end])
-        start = end
-    return squared
-
-
-def squared_norms(batches: list[Batch], examples: int | None) -> Tensor:
-    """Per example, the squared norm of its gradient over all captured layers."""
-    by_layer = list(squared_norms_by_layer(batches, examples).values())
-    return torch.stack(by_layer).sum(0) if by_layer else torch.zeros(examples or 0)
-
-
-def _examples_of(batch: Batch) -> int:
-    sizes = {call.examples for call in batch}
-    if len(sizes) > 1:
-        names = ", ".join(f"'{call.layer.name}' {call.examples}" for call in batch)
-        raise UserError(
-            f"layers saw different numbers of examples ({names}); the first dimension of every "
-            "layer's input must be that of the batch"
-        )
-    return sizes.pop()
-
-
-def add_clipped(batches: list[Batch], factors: Callable[[Layer], Tensor]) -> None:
-    """Add every example's gradient, times the layer's factor for it, to its layer's sum."""
-    start = 0
-    for batch in batches:
-        if batch:
-            end = start + batch[0].examples
-            for call in batch:
-                call.layer.add_clipped(call, factors(call.layer)[start:end])
-            start = end
+        self._finished = []
+        self._open = None

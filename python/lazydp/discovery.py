@@ -38,10 +38,17 @@ def find_tables(model: nn.Module, optimizer: optim.Optimizer) -> list[FoundTable
     }
     found: dict[nn.Parameter, FoundTable] = {}
     for name, module in model.named_modules():
-        if not isinstance(module, _KINDS) or not module._parameters["weight"].requires_grad:  # type: ignore[union-attr]
+        if not isinstance(module, _KINDS):
             continue
         if isinstance(module, PrivateEmbeddingBase):
             raise UserError(f"table '{name}' is private already; release the model first")
+        if "weight" not in module._parameters:
+            raise UserError(
+                f"the weight of table '{name}' is computed from other parameters (weight_norm, a "
+                "parametrization); every row would depend on all of them: remove that first"
+            )
+        if not module._parameters["weight"].requires_grad:  # type: ignore[union-attr]
+            continue
         weight: nn.Parameter = module.weight  # type: ignore[assignment]
         if weight not in groups:
             raise UserError(
@@ -97,3 +104,34 @@ def _require_supported(name: str, module: nn.Embedding | nn.EmbeddingBag) -> Non
         refuse(
             f"is a {type(module).__name__} with a forward of its own", "move that into the model"
         )
+
+
+def require_seen(model: nn.Module, optimizer: optim.Optimizer) -> None:
+    """Raise UserError for parameters that would train where nothing clips them, or not at all."""
+    trained = {p for group in optimizer.param_groups for p in group["params"]}
+    for name, p in model.named_parameters():
+        if not p.requires_grad:
+            continue
+        if p not in trained:
+            raise UserError(
+                f"parameter '{name}' requires a gradient but is in no parameter group; add it to "
+                "the optimizer (one optimizer must train all of them), or freeze it: "
+                "requires_grad_(False)"
+            )
+        if getattr(p, "_post_accumulate_grad_hooks", None) or hasattr(p, "_in_backward_optimizers"):
+            raise UserError(
+                f"parameter '{name}' is updated inside of backward(), before gradients can be "
+                "clipped; use a plain optimizer that steps after backward()"
+            )
+        if p._backward_hooks:
+            raise UserError(
+                f"parameter '{name}' has a gradient hook; private training forms no gradient of it "
+                "that a hook could change: remove the hook"
+            )
+    for name, module in model.named_modules():
+        if hasattr(module, "fused_optimizer") or type(module).__module__.startswith("fbgemm_gpu"):
+            raise UserError(
+                f"'{name}' is a {type(module).__name__}, which updates its tables inside of "
+                "backward(), before gradients can be clipped; use nn.EmbeddingBag or torchrec's "
+                "EmbeddingBagCollection"
+            )

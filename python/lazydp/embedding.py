@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lazydp._native import PrivacyError, UserError
+from lazydp.linear import plain_copy
 from lazydp.lookup import Lookup, embedding_bags, pooled_bags
 
 if TYPE_CHECKING:
@@ -18,56 +18,59 @@ if TYPE_CHECKING:
 
 
 class _Capture(torch.autograd.Function):
-    """Passes the output through; on the way back, hands its gradient to the look-up."""
+    """Makes an output that was computed without a graph part of one; keeps its gradient."""
 
     @staticmethod
     def forward(ctx: Any, anchor: Tensor, output: Tensor, lookup: Lookup) -> Tensor:
         ctx.lookup = lookup
-        return output.view_as(output)
+        ctx.mark_dirty(output)
+        return output
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, None]:  # type: ignore[override]
         lookup: Lookup = ctx.lookup
-        captures = lookup.table.owner.captures
-        if captures.on:
-            lookup.receive(gradient)
-            captures.note(lookup)
+        lookup.table.owner.captures.note(lookup.with_gradient(gradient))
         return None, None, None
 
 
 class PrivateEmbeddingBase(nn.Module):
-    """Mixed into the class of a table's module; the weight stays the tensor it was."""
+    """Mixed into the class of a table's module; the weight stays the parameter it was."""
 
     _lazydp_table: PrivateTable
     _lazydp_plain: type[nn.Module]
-
-    @property
-    def weight(self) -> nn.Parameter:
-        """The whole table, settled: every row is brought up to date first, which takes a pass."""
-        self._lazydp_table.settle_all()
-        return self._lazydp_table.weight
 
     def _read(
         self, ids: Tensor, bags: Any, examples: int, compute: Callable[[Tensor], Tensor]
     ) -> Tensor:
         """Settle the rows, compute the output, and keep the look-up if a gradient will come."""
         table = self._lazydp_table
+        captures = table.owner.captures
+        if self._parameters.get("weight") is not table.weight:
+            raise UserError(
+                f"the weight of table '{table.name}' was replaced by another parameter; its memory "
+                "must stay: copy into it, weight.data.copy_(…), or release the model first"
+            )
+        keeps = captures.begin_forward()
         if table.owner.on_lookup is not None:
             table.owner.on_lookup(table, ids)
         table.settle(bags)
         with torch.no_grad():
-            output = compute(table.weight)
-        captures = table.owner.captures
-        if not (self.training and torch.is_grad_enabled() and captures.on):
+            output = compute(table.memory)
+        if not (keeps and table.weight.requires_grad):
             return output
         batch_dim = captures.batch_dim if isinstance(self, nn.Embedding) and ids.dim() > 1 else 0
         lookup = Lookup(table, bags, examples, batch_dim, captures.scale(examples))
         result: Tensor = _Capture.apply(table.anchor, output, lookup)  # type: ignore[no-untyped-call]
         return result
 
-    def _save_to_state_dict(self, *args: Any, **kwargs: Any) -> None:
-        self._lazydp_table.settle_all()
-        super()._save_to_state_dict(*args, **kwargs)
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse another weight, with what to do instead."""
+        if name == "weight" and value is not self._parameters.get("weight"):
+            raise UserError(
+                f"the weight of table '{self._lazydp_table.name}' can't be replaced while it is "
+                "private; copy into it, weight.data.copy_(…), or release the model first"
+            )
+        super().__setattr__(name, value)
 
     def _load_from_state_dict(
         self, state_dict: Any, prefix: str, metadata: Any, *args: Any
@@ -77,8 +80,6 @@ class PrivateEmbeddingBase(nn.Module):
                 "assign is True; a private table's memory stays: load with assign=False"
             )
         super()._load_from_state_dict(state_dict, prefix, metadata, *args)
-        if prefix + "weight" in state_dict:
-            self._lazydp_table.forget_debts()
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
         probe = fn(torch.empty(0, dtype=torch.float32))
@@ -91,14 +92,7 @@ class PrivateEmbeddingBase(nn.Module):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
         """A plain, settled copy."""
-        self._lazydp_table.settle_all()
-        plain = self._lazydp_plain.__new__(self._lazydp_plain)
-        memo[id(self)] = plain
-        for key, value in self.__dict__.items():
-            if not key.startswith("_lazydp"):
-                plain.__dict__[key] = copy.deepcopy(value, memo)
-        plain._parameters["weight"].requires_grad_(True)  # type: ignore[union-attr]
-        return plain
+        return plain_copy(self, self._lazydp_plain, memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Refuse, with the reason."""

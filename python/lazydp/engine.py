@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import warnings
 from typing import Any
@@ -12,13 +13,14 @@ from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as D
 from opacus.optimizers import get_optimizer_class
 from torch import nn, optim
 from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, IterableDataset
 
 from lazydp import _native, model
 from lazydp._native import UserError
 from lazydp.ahead import AheadLoader
 from lazydp.captures import Captures
-from lazydp.discovery import find_tables
+from lazydp.claim import Draws, claiming, recorded
+from lazydp.discovery import find_tables, require_seen
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
 from lazydp.per_layer import optimizer_class, split_bounds
@@ -43,12 +45,13 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 warnings.simplefilter("ignore")
             super().__init__(accountant=accountant, secure_mode=False)
         self.secure_mode = secure_mode
+        self.accountant: Any = claiming(self.accountant)  # type: ignore[has-type]
         self._tables: Tables | None = None  # of the make_private that is under way
         self._wrapper: Any = None  # of the same
+        self._draws = Draws()  # of the same
         self._choices = ("lazy", "on_read")
         self._factored = True  # whether linear layers are kept as factors
         self._dense_seed: _native.Seed | None = None
-        self._no_claim: str | None = None  # why there is none
 
     def make_private(
         self,
@@ -75,8 +78,11 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         generator = arguments.get("noise_generator")
         if generator is not None and self.secure_mode:
             raise ValueError("Passing seed is prohibited in secure mode")
+        model.require_plain(module)
         distributed = isinstance(module, (DPDDP, DDP))
         found = find_tables(module, optimizer)
+        if found:
+            require_seen(module, optimizer)
         if found and isinstance(module, DDP):
             raise UserError(
                 "the module is in torch's DistributedDataParallel, which waits for gradients that "
@@ -86,10 +92,15 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         # user brings one: ours is secure, and some times faster.
         own = self.secure_mode or (bool(found) and generator is None)
         self._dense_seed = _new_seed(None, distributed) if own else None
+        self._draws = Draws(rand_on_empty=arguments.get("rand_on_empty", False))
         if not found:
-            return super().make_private(
+            made = super().make_private(
                 module=module, optimizer=optimizer, data_loader=data_loader, **arguments
             )
+            self._void_unless_private(noise, generator, data_loader, arguments)
+            return made
+        self._choices = (noise, settle)
+        self._factored = arguments.get("clipping") != "per_layer"
         self._tables = Tables(
             found,
             getattr(optimizer, "original_optimizer", optimizer).param_groups,
@@ -102,24 +113,38 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             ),
             exchange=exchange_for(distributed),
         )
-        if noise == "touched_rows":
-            self._no_claim = "noise='touched_rows' shows which rows nobody used"
-        elif generator is not None:
-            self._no_claim = "noise_generator makes noise that repeats, and can be predicted"
-        self._choices = (noise, settle)
-        self._factored = arguments.get("clipping") != "per_layer"
         try:
-            return super().make_private(
+            made = super().make_private(
                 module=module, optimizer=optimizer, data_loader=data_loader, **arguments
             )
         except BaseException:
             self._tables.undo()
-            for linear in self._wrapper._lazydp_linears if self._wrapper is not None else ():
-                linear.undo()
+            if self._wrapper is not None:
+                self._wrapper._lazydp_layers.undo()
+                module.__dict__.pop("autograd_grad_sample_hooks", None)
             raise
         finally:
             self._tables = self._wrapper = None
             self._choices = ("lazy", "on_read")
+        self._void_unless_private(noise, generator, data_loader, arguments)
+        return made
+
+    def _void_unless_private(
+        self, noise: str, generator: Any, data_loader: Any, arguments: dict[str, Any]
+    ) -> None:
+        """Say why nothing can be claimed, if so."""
+        if noise == "touched_rows":
+            self.accountant.void("noise='touched_rows' shows which rows nobody used")
+        if generator is not None:
+            self.accountant.void("noise_generator makes noise that repeats, and can be predicted")
+        if not arguments.get("poisson_sampling", True):
+            self.accountant.void(
+                "with poisson_sampling=False batches are not the samples that accounting assumes"
+            )
+        elif not self.secure_mode and getattr(data_loader, "generator", None) is not None:
+            self.accountant.void(
+                "the loader's generator makes samples that repeat, and can be predicted"
+            )
 
     def make_private_with_epsilon(
         self, *, noise: str = "lazy", settle: str = "on_read", **arguments: Any
@@ -134,12 +159,27 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
     def get_epsilon(self, delta: float) -> float:
         """The budget spent so far; infinite, with a warning, where nothing can be claimed.
 
-        That is so for tables with noise="touched_rows" or under a noise_generator.
+        docs/privacy.md#habits lists when that is so. engine.accountant says the same.
         """
-        if self._no_claim is not None:
-            warnings.warn(f"{self._no_claim}: no epsilon is claimed", stacklevel=2)
-            return float("inf")
         return float(super().get_epsilon(delta))
+
+    def save(self, path: str | os.PathLike[str], private: Any) -> None:
+        """Write the weights of a private model: settled, as torch.save(module.state_dict()) would.
+
+        Tables are written from where they lie, without a copy; the file appears when it is whole.
+        Keys are those of the plain module.
+        """
+        module = getattr(private, "_module", private)
+        if isinstance(module, DPDDP):
+            module = module.module
+        partial = f"{os.fspath(path)}.part"
+        try:
+            torch.save(module.state_dict(), partial)
+            os.replace(partial, path)
+        except BaseException:
+            if os.path.exists(partial):
+                os.remove(partial)
+            raise
 
     def release(self, private: Any) -> nn.Module:
         """The plain nn.Module: settled, free of hooks. Private training of it ends here."""
@@ -167,22 +207,25 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             grad_sample_mode=arguments.pop("grad_sample_mode", "hooks"),
         )
         optimizer = getattr(optimizer, "original_optimizer", optimizer)
-        of_tables: dict[Any, float] = {}
-        if clipping == "per_layer":
+        by_layer = clipping == "per_layer" and self._tables is not None
+        if by_layer:
+            assert self._tables is not None
             bounds = split_bounds(arguments["max_grad_norm"], optimizer, self._tables)
-            arguments["max_grad_norm"], of_tables = bounds
-        prepared: Any = optimizer_class(base, clipping)(
+        prepared: Any = optimizer_class(base, clipping, self._tables is not None)(
             optimizer=optimizer,
             generator=arguments.pop("noise_generator", None),
             secure_mode=self.secure_mode,
             **arguments,
         )
-        if clipping == "per_layer":
-            prepared.take_bounds(of_tables)
         if self._tables is not None:
+            if by_layer:
+                prepared.take_bounds(*bounds)
             prepared.tables = self._tables
             prepared.captures = self._tables.captures
-            prepared.linears = self._wrapper._lazydp_linears
+            prepared.draws = self._draws
+            prepared.void = self.accountant.void
+            prepared.known = frozenset(map(id, self._wrapper._lazydp_layers.parameters))
+            prepared.guard_original()
         if self._dense_seed is not None:
             draws = DRAWS if self.secure_mode else 1
             prepared.dense_noise = DenseNoise(self._dense_seed, draws)
@@ -203,7 +246,13 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         distributed: bool,
         **rest: Any,
     ) -> Any:
-        if self.secure_mode and poisson_sampling:
+        # Amplification by sampling needs samples that nobody can predict.
+        secure = self.secure_mode or (
+            self._tables is not None
+            and self._dense_seed is not None
+            and data_loader.generator is None
+        )
+        if poisson_sampling and secure:
             if self.dataset is None:  # type: ignore[has-type]
                 self.dataset = data_loader.dataset
             loader: Any = secure_loader(
@@ -214,7 +263,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 **rest,
             )
         else:
-            secure, self.secure_mode = self.secure_mode, False  # without Poisson: the loader's own
+            secure_mode, self.secure_mode = self.secure_mode, False  # the loader's own batches
             try:
                 loader = super()._prepare_data_loader(
                     data_loader,
@@ -223,8 +272,12 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                     **rest,
                 )
             finally:
-                self.secure_mode = secure
-        if self._tables is not None and self._choices[1] == "ahead":
+                self.secure_mode = secure_mode
+        if self._tables is None:
+            return loader
+        if loader.batch_sampler is not None and not isinstance(loader.dataset, IterableDataset):
+            recorded(loader.batch_sampler, self._draws)
+        if self._choices[1] == "ahead":
             loader = AheadLoader(loader, self._tables)
         return loader
 

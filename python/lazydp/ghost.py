@@ -1,4 +1,4 @@
-"""Ghost clipping's loss: one backward pass where every layer is captured, otherwise Opacus' two."""
+"""Ghost clipping's loss. Every layer is captured, so one backward pass is enough."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from opacus.utils.fast_gradient_clipping_utils import (
 from torch import Tensor
 
 from lazydp._native import UserError
-from lazydp.captures import Batch, add_clipped
 
 
 def per_example(loss: Tensor) -> Tensor:
@@ -32,7 +31,7 @@ _ARITHMETIC = ("__add__", "__sub__", "__rsub__", "__mul__", "__truediv__", "__ne
 
 
 def _staying_private(name: str) -> Callable[..., Any]:
-    """Opacus' operator, whose result would clip as if there were no tables."""
+    """Opacus' operator, whose result would take Opacus' two passes."""
     opacus = getattr(DPTensorFastGradientClipping, name)
 
     def operator(self: Any, *other: Any) -> Any:
@@ -44,36 +43,13 @@ def _staying_private(name: str) -> Callable[..., Any]:
 
 
 class PrivateLoss(DPTensorFastGradientClipping):  # type: ignore[misc]
-    """A loss whose backward() clips."""
+    """A loss for each example. The optimizer's step clips what its backward() leaves."""
 
     def backward(self) -> None:
-        """Norms, then clipped sums; a second pass only for layers that are not captured."""
+        """One backward pass."""
         loss = per_example(self.loss_per_sample)
-        captures = self.module._lazydp_captures
-        one_pass = not self.module.trainable_parameters
         reduced = loss.mean() if self.loss_reduction == "mean" else loss.sum()
-        reduced.backward(retain_graph=not one_pass)  # type: ignore[no-untyped-call]
-        batches, factored = captures.take(), self.module.take_factored()
-        self.optimizer.zero_grad()  # of the first pass; clipped sums of a skipped step stay
-        factors = self.clip_factors(batches)
-        add_clipped(batches, lambda layer: factors)
-        if one_pass:
-            return
-        if bool((factors == 0).any()):  # a second pass would carry what is not finite: 0 x NaN
-            self.module.add_by_selection(factored, factors)
-            return
-        self.module.disable_hooks()
-        captures.on = False
-        try:
-            (factors.to(loss.device) * loss).sum().backward()  # type: ignore[no-untyped-call]
-        finally:
-            captures.on = True
-            self.module.enable_hooks()
-
-    def clip_factors(self, batches: list[Batch]) -> Tensor:
-        """What part of each example's gradient is kept."""
-        factors: Tensor = self.module.clip_factors(batches)
-        return factors
+        reduced.backward()  # type: ignore[no-untyped-call]
 
 
 for _name in _ARITHMETIC:
@@ -81,7 +57,7 @@ for _name in _ARITHMETIC:
 
 
 class PrivateCriterion(DPLossFastGradientClipping):  # type: ignore[misc]
-    """A criterion whose losses clip."""
+    """A criterion that keeps the losses of examples apart."""
 
     def __call__(self, *args: Any, shape: Any = None, **kwargs: Any) -> PrivateLoss:
         """The losses of a batch, one for each example."""

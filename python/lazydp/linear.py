@@ -7,6 +7,7 @@ matrices, the one that plain training computes too.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from lazydp.captures import Captures
+from lazydp.captures import Calls, Captures
+
+# Where an example has several terms they may cancel, and rounding errors are relative to the terms,
+# not to what is left of them. So terms are multiplied and added in double precision, and this part
+# of the sum of their norms is added to the norm: more than the root of what a sum of a million
+# products of that precision can be wrong by.
+_ROUNDING = 1e-6
+_AT_ONCE = 1 << 22  # numbers in double precision that are held at a time
 
 
 @dataclass
@@ -33,17 +41,20 @@ class _Factors(torch.autograd.Function):
 
     @staticmethod
     def forward(
-        ctx: Any, inputs: Tensor, weight: Tensor, bias: Tensor | None, layer: FactoredLinear
+        ctx: Any, anchor: Tensor, inputs: Tensor, weight: Tensor, bias: Any, layer: FactoredLinear
     ) -> Tensor:
         ctx.layer = layer
         ctx.save_for_backward(inputs, weight)
         return functional.linear(inputs, weight, bias)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, None, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         inputs, weight = ctx.saved_tensors
         ctx.layer.capture(inputs, gradient)
-        return gradient @ weight if ctx.needs_input_grad[0] else None, None, None, None
+        back = None
+        if ctx.needs_input_grad[1]:  # under autocast the gradient is of a lower precision
+            back = (gradient @ weight.to(gradient.dtype)).to(inputs.dtype)
+        return None, back, None, None, None
 
 
 class FactoredLinear:
@@ -54,6 +65,7 @@ class FactoredLinear:
         self.name = name
         self.module = module
         self.captures = captures
+        self.anchor = torch.zeros((), requires_grad=True)
         module.__dict__["_lazydp_layer"] = self
         module.__class__ = PrivateLinear
 
@@ -69,8 +81,6 @@ class FactoredLinear:
 
     def capture(self, inputs: Tensor, gradient: Tensor) -> None:
         """Keep a call's factors; called by autograd."""
-        if not self.captures.on:
-            return
         batch_dim = self.captures.batch_dim if inputs.dim() > 2 else 0
         inputs, gradient = (t.detach().movedim(batch_dim, 0) for t in (inputs, gradient))
         examples = inputs.shape[0]
@@ -85,35 +95,84 @@ class FactoredLinear:
             )
         )
 
-    def add_squared_norms(self, calls: list[Any], squared: Tensor) -> None:
-        """|sum over positions of d x'|^2 = sum over pairs of positions of (x . x') (d . d')."""
-        inputs = (
-            torch.cat([call.inputs for call in calls], 1) if len(calls) > 1 else calls[0].inputs
-        )
-        d = torch.cat([call.gradient for call in calls], 1) if len(calls) > 1 else calls[0].gradient
-        square = calls[0].scale ** 2  # calls of one pass have one batch
-        if inputs.shape[1] == 1:
-            of_bias = torch.linalg.vector_norm(d, dim=(1, 2)).square() * square
-            of_weight = torch.linalg.vector_norm(inputs, dim=(1, 2)).square() * of_bias
+    def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
+        """Norms of sums over positions, from the factors."""
+        if len(calls) == 1 and calls[0].inputs.shape[1] == 1:  # one term: nothing can cancel
+            of_bias = torch.linalg.vector_norm(calls[0].gradient, dim=(1, 2)).square()
+            of_weight = torch.linalg.vector_norm(calls[0].inputs, dim=(1, 2)).square() * of_bias
         else:
-            of_bias = d.sum(1).square().sum(1) * square
-            of_weight = ((inputs @ inputs.mT) * (d @ d.mT)).sum((1, 2)).clamp(min=0) * square
+            parts = [_norms_of_sum(x, d) for x, d in _chunks(calls)]
+            of_weight = torch.cat([weight for weight, _ in parts]).square()
+            of_bias = torch.cat([bias for _, bias in parts]).square()
+        squared = torch.zeros(examples, dtype=torch.float64, device=of_bias.device)
         if self.module.weight.requires_grad:
-            squared += of_weight.to(squared.device)
+            squared += of_weight
         if self.module.bias is not None and self.module.bias.requires_grad:
-            squared += of_bias.to(squared.device)
+            squared += of_bias
+        return {self: (squared * calls[0].scale ** 2).cpu()}
 
-    def add_clipped(self, call: Any, factors: Tensor) -> None:
+    def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
         """One product of matrices for the weight, one sum for the bias."""
-        each = factors.to(call.gradient.device, call.gradient.dtype)[:, None, None] * call.scale
-        gradient, inputs = call.gradient * each, call.inputs
-        if bool((each == 0).any()):  # by selection: 0 x NaN would be NaN
-            gradient, inputs = (torch.where(each > 0, t, 0.0) for t in (gradient, inputs))
-        gradient, inputs = gradient.flatten(0, 1), inputs.flatten(0, 1)
+        each = factors(self)
+        if len(calls) == 1 and calls[0].inputs.shape[1] == 1:
+            gradient, inputs = _scaled(calls[0].gradient, calls[0].inputs, each * calls[0].scale)
+            gradient, inputs = gradient.flatten(0, 1), inputs.flatten(0, 1)
+            weight, bias = gradient.T @ inputs, gradient.sum(0)
+        else:
+            shape = (calls[0].gradient.shape[2], calls[0].inputs.shape[2])
+            weight = calls[0].inputs.new_zeros(shape, dtype=torch.float64)
+            bias = weight.new_zeros(shape[0])
+            start = 0
+            for x, d in _chunks(calls):
+                part = each[start : start + len(x)] * calls[0].scale
+                start += len(x)
+                d, x = _scaled(d, x, part)
+                d, x = d.flatten(0, 1), x.flatten(0, 1)
+                weight.addmm_(d.T, x)
+                bias.add_(d.sum(0))
         if self.module.weight.requires_grad:
-            _add(self.module.weight, gradient.T @ inputs)
+            add_to_sum(self.module.weight, weight)
         if self.module.bias is not None and self.module.bias.requires_grad:
-            _add(self.module.bias, gradient.sum(0))
+            add_to_sum(self.module.bias, bias)
+
+
+def _chunks(calls: Calls) -> Iterator[tuple[Tensor, Tensor]]:
+    """Inputs and output gradients of all positions of all calls, some examples at a time."""
+    first = calls[0]
+    numbers = sum(c.inputs[:1].numel() + c.gradient[:1].numel() for c in calls)
+    step = max(1, _AT_ONCE // max(1, numbers))
+    for i in range(0, max(1, first.examples), step):
+        yield (
+            torch.cat([c.inputs[i : i + step] for c in calls], 1).double(),
+            torch.cat([c.gradient[i : i + step] for c in calls], 1).double(),
+        )
+
+
+def _norms_of_sum(x: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
+    """|sum over positions of d x'| and |sum of d|, bounded from above.
+
+    Either from pairs of positions, or from the matrices themselves: whichever takes less.
+    """
+    positions, m, n = x.shape[1], x.shape[2], d.shape[2]
+    if positions * (m + n) <= m * n:
+        weight = ((x @ x.mT) * (d @ d.mT)).sum((1, 2)).clamp(min=0).sqrt()
+    else:
+        step = max(1, _AT_ONCE // (m * n))
+        blocks = zip(torch.split(x, step), torch.split(d, step), strict=True)  # type: ignore[no-untyped-call]
+        weight = torch.cat([torch.linalg.matrix_norm(b.mT @ a) for a, b in blocks])
+    of_d = torch.linalg.vector_norm(d, dim=2)
+    given = (torch.linalg.vector_norm(x, dim=2) * of_d).sum(1)
+    bias = torch.linalg.vector_norm(d.sum(1), dim=1)
+    return weight + _ROUNDING * given, bias + _ROUNDING * of_d.sum(1)
+
+
+def _scaled(gradient: Tensor, inputs: Tensor, factors: Tensor) -> tuple[Tensor, Tensor]:
+    """Factors times gradients; an example of factor 0 is taken out: 0 x NaN would be NaN."""
+    each = factors.to(gradient.device, gradient.dtype)[:, None, None]
+    gradient = gradient * each
+    if bool((each == 0).any()):
+        gradient, inputs = (torch.where(each > 0, t, 0.0) for t in (gradient, inputs))
+    return gradient, inputs
 
 
 class PrivateLinear(nn.Linear):
@@ -123,53 +182,50 @@ class PrivateLinear(nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:
         """As nn.Linear does."""
-        if not (self.training and torch.is_grad_enabled() and self._lazydp_layer.captures.on):
+        layer = self._lazydp_layer
+        trains = any(p.requires_grad for p in layer.parameters)
+        if not (layer.captures.begin_forward() and trains):
             return functional.linear(input, self.weight, self.bias)
-        result: Tensor = _Factors.apply(input, self.weight, self.bias, self._lazydp_layer)  # type: ignore[no-untyped-call]
+        bias = None if self.bias is None else self.bias.detach()
+        result: Tensor = _Factors.apply(  # type: ignore[no-untyped-call]
+            layer.anchor, input, self.weight.detach(), bias, layer
+        )
         return result
 
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
         """A plain copy."""
-        from copy import deepcopy
-
-        plain = nn.Linear.__new__(nn.Linear)
-        memo[id(self)] = plain
-        for key, value in self.__dict__.items():
-            if key != "_lazydp_layer":
-                plain.__dict__[key] = deepcopy(value, memo)
-        return plain
+        return plain_copy(self, nn.Linear, memo)
 
 
-def _add(parameter: Any, gradient: Tensor) -> None:
+def plain_copy(module: nn.Module, plain: type[nn.Module], memo: dict[int, Any]) -> nn.Module:
+    """A deep copy of a private module as the plain one it was."""
+    from copy import deepcopy
+
+    copied = plain.__new__(plain)
+    memo[id(module)] = copied
+    for key, value in module.__dict__.items():
+        if not key.startswith("_lazydp") and key != "ft_compute_sample_grad":
+            copied.__dict__[key] = deepcopy(value, memo)
+    return copied
+
+
+def add_to_sum(parameter: Any, gradient: Tensor) -> None:
     """To the clipped sum, where Opacus keeps it."""
-    gradient = gradient.to(parameter.dtype)
+    gradient = gradient.to(parameter.device, parameter.dtype)
     total = getattr(parameter, "summed_grad", None)
     parameter.summed_grad = gradient if total is None else total + gradient
 
 
-def find_linears(model: nn.Module, grad_sample_mode: str) -> dict[str, nn.Linear]:
-    """Linear layers that can be factored; Opacus keeps all others.
-
-    Ghost clipping needs no second pass where no layer is left to Opacus; where one is, Opacus'
-    two passes serve all layers.
-    """
-    if grad_sample_mode not in ("hooks", "ghost"):
-        return {}
+def find_linears(model: nn.Module) -> dict[str, nn.Linear]:
+    """Linear layers that can be factored: plain ones whose parameters are theirs alone."""
     holders: dict[nn.Parameter, int] = {}
-    trainable: dict[str, nn.Module] = {}
-    for name, module in model.named_modules():
-        own = [p for p in module.parameters(recurse=False) if p.requires_grad]
-        if own:
-            trainable[name] = module
-        for p in own:
+    for module in model.modules():
+        for p in module.parameters(recurse=False):
             holders[p] = holders.get(p, 0) + 1
-    linears = {
+    return {
         name: module
-        for name, module in trainable.items()
+        for name, module in model.named_modules()
         if type(module) is nn.Linear
-        and all(holders.get(p, 1) == 1 for p in module.parameters(recurse=False))
-        and not (module._forward_hooks or module._backward_hooks)
+        and any(p.requires_grad for p in module.parameters(recurse=False))
+        and all(holders[p] == 1 for p in module.parameters(recurse=False))
     }
-    if grad_sample_mode == "ghost" and len(linears) < len(trainable):
-        return {}
-    return linears

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -24,7 +24,7 @@ class Lookup:
 
     @property
     def layer(self) -> Any:
-        """Whose call it was."""
+        """The table that was asked."""
         return self.table
 
     @property
@@ -32,12 +32,12 @@ class Lookup:
         """How many bags each example has."""
         return self.bags.bags // self.examples if self.examples else 1
 
-    def receive(self, gradient: Tensor) -> None:
-        """Keep the gradient of the output, one row a bag."""
+    def with_gradient(self, gradient: Tensor) -> Lookup:
+        """The look-up with the gradient of its output, one row a bag; the gradient is copied."""
         if self.batch_dim:
             gradient = gradient.movedim(self.batch_dim, 0)
-        gradient = gradient.detach().to("cpu", torch.float32).reshape(-1, gradient.shape[-1])
-        self.gradient = (gradient * self.scale).contiguous()
+        rows = gradient.detach().to("cpu", torch.float32).reshape(-1, gradient.shape[-1])
+        return replace(self, gradient=(rows * self.scale).contiguous())
 
 
 def _without(

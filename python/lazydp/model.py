@@ -1,71 +1,114 @@
-"""The wrapper that make_private returns: Opacus' own, which also knows of tables."""
+"""The wrapper that make_private returns: Opacus' own, with layers that capture by themselves."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any
 
-import torch
 from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as DPDDP
-from opacus.grad_sample import AbstractGradSampleModule, get_gsm_class
-from opacus.grad_sample.functorch import ft_compute_per_sample_gradient
+from opacus.grad_sample import AbstractGradSampleModule, GradSampleModule, get_gsm_class
 from opacus.grad_sample.utils import get_hooks_class
 from torch import Tensor, nn
 
 from lazydp._native import PrivacyError, UserError
-from lazydp.captures import Captures, squared_norms
-from lazydp.linear import FactoredLinear, PrivateLinear, find_linears
-from lazydp.optimizer import clip_factors
+from lazydp.captures import Captures
+from lazydp.linear import FactoredLinear, find_linears
+from lazydp.sampled import SampledLayers
 from lazydp.tables import Tables
 
-Factored = tuple[nn.Module, list[Tensor], Tensor]  # a layer, its input, its output's gradient
+MODES = ("hooks", "functorch", "ew", "ghost")
 
 
-def _select(kept: Tensor, values: Tensor) -> Tensor:
-    """Zeros in place of examples that are left out, whatever stood there."""
-    return torch.where(kept.view(-1, *[1] * (values.dim() - 1)), values, 0)
+class Layers:
+    """The dense layers of a private model, and what happens to gradients that go around them."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        captures: Captures,
+        samplers: dict[type, Any],
+        *,
+        factored: bool,
+        kept: bool,
+    ) -> None:
+        """Turn every layer that trains into its private twin, in place."""
+        linears = find_linears(model) if factored else {}
+        self.linears = [FactoredLinear(name, linear, captures) for name, linear in linears.items()]
+        self._refusals: list[Any] = []
+        try:
+            self.sampled = SampledLayers(model, captures, samplers, kept=kept)
+        except BaseException:
+            for linear in self.linears:
+                linear.undo()
+            raise
+        names = {p: name for name, p in model.named_parameters()}
+        for p in self.parameters:
+            if p.requires_grad:
+                self._refusals.append(_refuse_gradients(p, names[p]))
+
+    @property
+    def parameters(self) -> list[nn.Parameter]:
+        """All that these layers train."""
+        of_linears = [p for linear in self.linears for p in linear.parameters]
+        return [*of_linears, *self.sampled.parameters]
+
+    def undo(self) -> None:
+        """Give the modules back as they were."""
+        for refusal in self._refusals:
+            refusal.remove()
+        for linear in self.linears:
+            linear.undo()
+        self.sampled.undo()
+
+
+def _refuse_gradients(parameter: nn.Parameter, name: str) -> Any:
+    def refuse(p: Tensor) -> None:
+        p.grad = None
+        raise UserError(
+            f"a gradient reached '{name}' by another way than the forward of its layer; it belongs "
+            "to no example and can't be clipped: call the layer itself, and leave its parameters "
+            "out of the loss (for weight decay, use the optimizer's)"
+        )
+
+    return parameter.register_post_accumulate_grad_hook(refuse)  # type: ignore[no-untyped-call]
 
 
 class PrivateModel:
     """Mixed into Opacus' wrapper, or into its hooks where nothing is wrapped."""
 
     _lazydp_tables: Tables
-    _lazydp_captures: Captures
-    _lazydp_linears: list[FactoredLinear]
-    _lazydp_ghost: bool
-    _lazydp_factored: list[Factored]
+    _lazydp_layers: Layers
     _module: nn.Module
-    max_grad_norm: float
-    trainable_parameters: list[nn.Parameter]
-    per_sample_gradient_norms: Tensor
 
-    def iterate_submodules(self, module: nn.Module) -> Iterable[nn.Module]:
-        """The layers that Opacus takes care of."""
-        for inner in super().iterate_submodules(module):  # type: ignore[misc]
-            if not isinstance(inner, PrivateLinear):
-                yield inner
+    def add_hooks(self, **arguments: Any) -> None:
+        """Hooks are not needed: the layers capture by themselves."""
+        if hasattr(self._module, "autograd_grad_sample_hooks"):
+            raise ValueError("Trying to add hooks twice to the same model")
+        self.autograd_grad_sample_hooks: list[Any] = []
+        self._module.autograd_grad_sample_hooks = self.autograd_grad_sample_hooks  # type: ignore[assignment]
+        self.enable_hooks()  # type: ignore[attr-defined]
 
     def forbid_grad_accumulation(self) -> None:
-        """Raise at the second backward pass of a step, in tables too."""
-        self._lazydp_captures.accumulation_allowed = False
+        """Raise at the second backward pass of a step."""
+        self._lazydp_tables.captures.accumulation_allowed = False
         super().forbid_grad_accumulation()  # type: ignore[misc]
 
     def allow_grad_accumulation(self) -> None:
         """Let several backward passes make up a step."""
-        self._lazydp_captures.accumulation_allowed = True
+        self._lazydp_tables.captures.accumulation_allowed = True
         super().allow_grad_accumulation()  # type: ignore[misc]
 
-    def squared_norms(self, batches: list[Any]) -> Tensor:
-        """Ghost clipping: squared norms of the last backward pass, tables included."""
-        dense = [p._norm_sample for p in self.trainable_parameters]  # type: ignore[attr-defined]
-        examples = len(dense[0]) if dense else None
-        squared = squared_norms(batches, examples)
-        device = dense[0].device if dense else squared.device
-        total: Tensor = sum((n.square().to(device) for n in dense), squared.to(device))
-        self.per_sample_gradient_norms = total.sqrt()
-        return total
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget backward passes that no step has taken."""
+        self._lazydp_tables.captures.discard()
+        super().zero_grad(set_to_none)  # type: ignore[misc]
+
+    def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
+        """As a module's, but for one thing: where a load fails, nothing has changed."""
+        if not assign:
+            _require_fit(self, state_dict, strict)
+        return super().load_state_dict(state_dict, strict=strict, assign=assign)  # type: ignore[misc]
 
     def get_norm_sample(self) -> Tensor:
         """Refuse: norms without tables would clip too little."""
@@ -74,42 +117,12 @@ class PrivateModel:
             "criterion that make_private returned"
         )
 
-    def rearrange_grad_samples(self, *, module: nn.Module, **arguments: Any) -> Any:
-        """Opacus' factors of a layer's gradient; ghost clipping may have to select among them."""
-        factors = super().rearrange_grad_samples(module=module, **arguments)  # type: ignore[misc]
-        if self._lazydp_ghost:
-            self._lazydp_factored.append((module, *factors))
-        return factors
-
-    def take_factored(self) -> list[Factored]:
-        """The factors that the last backward pass left."""
-        factored, self._lazydp_factored = self._lazydp_factored, []
-        return factored
-
-    def add_by_selection(self, factored: list[Factored], factors: Tensor) -> None:
-        """Opacus' layers without a second pass: an example of factor 0 is taken out first."""
-        for module, activations, backprops in factored:
-            each = factors[: len(backprops)].to(backprops.device)
-            kept = each > 0
-            sampler = self.GRAD_SAMPLERS.get(type(module), ft_compute_per_sample_gradient)  # type: ignore[attr-defined]
-            samples = sampler(
-                module, [_select(kept, a) for a in activations], _select(kept, backprops)
-            )
-            for p, sample in samples.items():
-                gradient = torch.einsum("i,i...", each.to(sample.dtype), sample)
-                p.grad = gradient if p.grad is None else p.grad + gradient
-
-    def clip_factors(self, batches: list[Any]) -> Tensor:
-        """What part of each example's gradient is kept."""
-        return clip_factors(self.squared_norms(batches), self.max_grad_norm)
-
     def cleanup(self) -> None:
         """Settle everything and give all modules back as they were."""
         if not self._lazydp_tables.released:
             self._lazydp_tables.settle_all()
             self._lazydp_tables.undo()
-            for linear in self._lazydp_linears:
-                linear.undo()
+            self._lazydp_layers.undo()
         super().cleanup()  # type: ignore[misc]
 
     def to_standard_module(self) -> nn.Module:
@@ -118,12 +131,14 @@ class PrivateModel:
 
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
         """A plain, settled copy: an unsettled one that trained on would void the guarantee."""
-        self._lazydp_tables.settle_all()
-        with _without_hooks(self):
-            plain = copy.deepcopy(self._module, memo)
-        for module in plain.modules():
-            for name in ("autograd_grad_sample_hooks", "activations", "max_batch_len"):
-                module.__dict__.pop(name, None)
+        hooks = self._module.__dict__.pop("autograd_grad_sample_hooks", None)
+        try:
+            plain: nn.Module = copy.deepcopy(self._module, memo)
+        finally:
+            if hooks is not None:
+                self._module.autograd_grad_sample_hooks = hooks
+        for parameter in plain.parameters():
+            _strip(parameter)
         return plain
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -134,21 +149,27 @@ class PrivateModel:
         )
 
 
-@contextmanager
-def _without_hooks(model: Any) -> Iterator[None]:
-    """Opacus' hooks belong to the wrapper, not to a copy of the module."""
-    held = []
-    for handle in getattr(model, "autograd_grad_sample_hooks", []):
-        hooks = handle.hooks_dict_ref()
-        held.append((hooks, handle.id, hooks.pop(handle.id)))
-    handles = model._module.__dict__.pop("autograd_grad_sample_hooks", None)
-    try:
-        yield
-    finally:
-        for hooks, key, hook in held:
-            hooks[key] = hook
-        if handles is not None:
-            model._module.autograd_grad_sample_hooks = handles
+def _require_fit(model: Any, state_dict: Mapping[str, Any], strict: bool) -> None:
+    """Raise torch's error unless load_state_dict() will succeed."""
+    own = model.state_dict()
+    errors = []
+    if strict:
+        missing = [key for key in own if key not in state_dict]
+        unexpected = [key for key in state_dict if key not in own]
+        if missing:
+            errors.append(f"Missing key(s) in state_dict: {', '.join(missing)}.")
+        if unexpected:
+            errors.append(f"Unexpected key(s) in state_dict: {', '.join(unexpected)}.")
+    for key, value in own.items():
+        given = state_dict.get(key)
+        if isinstance(value, Tensor) and isinstance(given, Tensor) and given.shape != value.shape:
+            errors.append(
+                f"size mismatch for {key}: copying a param with shape {given.shape} from "
+                f"checkpoint, the shape in current model is {value.shape}."
+            )
+    if errors:
+        name = type(model._module).__name__
+        raise RuntimeError(f"Error(s) in loading state_dict for {name}:\n\t" + "\n\t".join(errors))
 
 
 def wrap(
@@ -160,36 +181,45 @@ def wrap(
     wrap_model: bool,
     **arguments: Any,
 ) -> Any:
-    """`module` in Opacus' wrapper of this mode, which also knows of tables.
+    """`module` in Opacus' wrapper of this mode, with layers that capture.
 
-    Unless `factored`, linear layers are left to Opacus too.
+    Unless `factored`, the gradients of linear layers' examples are formed, too.
     """
-    if isinstance(module, AbstractGradSampleModule):
-        raise UserError("the module is wrapped by Opacus already; pass the plain nn.Module")
-    kind = (get_gsm_class if wrap_model else get_hooks_class)(grad_sample_mode)
-    if "ghost" not in grad_sample_mode:
+    if grad_sample_mode not in MODES:
+        raise UserError(
+            f"grad_sample_mode is '{grad_sample_mode}'; for a model with tables it must be "
+            f"{', '.join(MODES[:-1])} or {MODES[-1]}"
+        )
+    ghost = grad_sample_mode == "ghost"
+    kind = (get_gsm_class if wrap_model else get_hooks_class)(
+        "hooks" if grad_sample_mode in ("ew", "functorch") else grad_sample_mode
+    )
+    if not ghost:
         arguments.pop("max_grad_norm", None)
-    if grad_sample_mode == "functorch":
-        arguments["force_functorch"] = True
-    found = find_linears(module, grad_sample_mode) if factored else {}
-    linears = [FactoredLinear(name, linear, tables.captures) for name, linear in found.items()]
-    known = {
-        "_lazydp_tables": tables,
-        "_lazydp_captures": tables.captures,
-        "_lazydp_linears": linears,
-        "_lazydp_ghost": "ghost" in grad_sample_mode,
-        "_lazydp_factored": [],
-    }
+    samplers = {} if grad_sample_mode == "functorch" else GradSampleModule.GRAD_SAMPLERS
+    layers = Layers(
+        module,
+        tables.captures,
+        samplers,
+        factored=factored and grad_sample_mode != "functorch",
+        kept=not ghost,
+    )
+    known = {"_lazydp_tables": tables, "_lazydp_layers": layers}
     try:
-        made = type(f"Private{kind.__name__}", (PrivateModel, kind), known)(module, **arguments)
+        return type(f"Private{kind.__name__}", (PrivateModel, kind), known)(module, **arguments)
     except BaseException:
-        for linear in linears:
-            linear.undo()
+        layers.undo()
         raise
-    if "ghost" in grad_sample_mode:
-        captured = {id(p) for linear in linears for p in linear.parameters}
-        made.trainable_parameters = [p for p in made.trainable_parameters if id(p) not in captured]
-    return made
+
+
+def require_plain(module: nn.Module) -> None:
+    """Raise UserError for a module that is wrapped already."""
+    if isinstance(module, AbstractGradSampleModule):
+        what = "private" if isinstance(module, PrivateModel) else "wrapped by Opacus"
+        raise UserError(
+            f"the module is {what} already; pass the plain nn.Module (engine.release(model) gives "
+            "it back)"
+        )
 
 
 def release(model: Any) -> nn.Module:
@@ -200,6 +230,11 @@ def release(model: Any) -> nn.Module:
         plain = plain.module
     for parameter in plain.parameters():
         parameter.grad = None
-        for name in ("summed_grad", "grad_sample", "_norm_sample", "_forward_counter"):
-            parameter.__dict__.pop(name, None)
+        _strip(parameter)
     return plain
+
+
+def _strip(parameter: nn.Parameter) -> None:
+    """Take away what Opacus hangs on parameters."""
+    for name in ("summed_grad", "grad_sample", "_norm_sample", "_forward_counter"):
+        parameter.__dict__.pop(name, None)

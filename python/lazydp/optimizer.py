@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
-from opacus.optimizers import (
-    AdaClipDPOptimizer,
-    DPOptimizer,
-    DPOptimizerFastGradientClipping,
-)
+from opacus.optimizers import AdaClipDPOptimizer, DPOptimizer
 from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processed
 from torch import Tensor
 
-from lazydp._native import PrivacyError
-from lazydp.captures import Batch, Captures, add_clipped, squared_norms
-from lazydp.linear import FactoredLinear
+from lazydp._native import PrivacyError, UserError
+from lazydp.captures import Captures, Pass
+from lazydp.claim import Draws
+from lazydp.private_tensor import PrivateTensor
 from lazydp.secure import DenseNoise
 from lazydp.tables import Tables
 
@@ -30,118 +28,18 @@ def clip_factors(squared_norms: Tensor, bound: float) -> Tensor:
     return torch.where(torch.isfinite(norms), factors, 0.0)
 
 
-def add_clipped_sample(p: Any, sample: Tensor, factors: Tensor) -> None:
-    """Add factors[i] x the gradient of example i to the parameter's sum."""
-    each, sample = factors.to(sample.device, p.dtype), sample.to(p.dtype)
-    if bool((each == 0).any()):  # by selection: 0 x NaN would be NaN
-        kept = (each > 0).view(-1, *[1] * (sample.dim() - 1))
-        sample = torch.where(kept, sample, 0.0)
-    gradient = torch.einsum("i,i...", each, sample)
-    p.summed_grad = gradient if p.summed_grad is None else p.summed_grad + gradient
-    _mark_as_processed(p.grad_sample)
+class SecureOptimizer(DPOptimizer):  # type: ignore[misc]
+    """Mixed into Opacus' optimizer: noise for dense layers comes from the engine's generator."""
 
-
-class TableOptimizer(DPOptimizer):  # type: ignore[misc]
-    """Mixed into Opacus' optimizer of the mode that was asked for."""
-
-    tables: Tables | None = None
-    captures: Captures | None = None
-    linears: Sequence[FactoredLinear] = ()
     dense_noise: DenseNoise | None = None
-    _passes = 0  # backward passes of this step
-
-    def pre_step(self, closure: Any = None) -> bool:
-        """Clip; then, unless the step is a virtual one, add noise, account, and move the tables."""
-        ghost = isinstance(self, DPOptimizerFastGradientClipping)
-        self.accumulate() if ghost else self.clip_and_accumulate()
-        if self._check_skip_next_step():
-            self._is_last_step_skipped = True
-            return False
-        self.add_noise()
-        self.scale_grad()
-        iterations = self.accumulated_iterations
-        if self.step_hook:
-            self.step_hook(self)
-        self._is_last_step_skipped = False
-        if self.tables is not None:
-            self._step_tables(self.tables, iterations)
-        if isinstance(self, AdaClipDPOptimizer) and self.sample_size > 0:
-            self.update_max_grad_norm()
-            self.max_grad_norm = float(self.max_grad_norm)
-        return True
-
-    def _step_tables(self, tables: Tables, iterations: int) -> None:
-        divisor = 1.0
-        if self.loss_reduction == "mean":
-            divisor = self.expected_batch_size * iterations * tables.exchange.world_size
-        tables.step(self.param_groups, divisor, self._noise_std())
-        tables.put_momentum(self.state)
 
     def _noise_std(self) -> float:
         """Of the noise on the clipped sum."""
-        multiplier: Any = getattr(self, "_adjusted_noise_multiplier", self.noise_multiplier)
+        multiplier: float = self.noise_multiplier
         if isinstance(self, AdaClipDPOptimizer) and multiplier > 0:
             # Part of the budget goes to the count of unclipped examples (Andrew et al. 2021).
             multiplier = (multiplier**-2 - (2 * self.unclipped_num_std) ** -2) ** -0.5
         return multiplier * float(self.max_grad_norm) if multiplier > 0 else 0.0
-
-    @property
-    def accumulated_iterations(self) -> int:
-        """How many batches make up this step."""
-        if isinstance(self, DPOptimizerFastGradientClipping) or not self._materialised:
-            return max(1, self._passes)
-        sample = self._materialised[0].grad_sample
-        return len(sample) if isinstance(sample, list) else 1
-
-    @property
-    def _materialised(self) -> list[Any]:
-        """Parameters whose per-example gradients Opacus forms."""
-        factored = {id(p) for layer in self.linears for p in layer.parameters}
-        return [p for p in self.params if id(p) not in factored]
-
-    def clip_and_accumulate(self) -> None:
-        """Clip every example's gradient over tables and all dense layers together."""
-        batches, samples = self._take_gradients()
-        factors = clip_factors(
-            self._squared_norms(list(samples.values()), batches), self.max_grad_norm
-        )
-        if isinstance(self, AdaClipDPOptimizer):
-            self.sample_size += len(factors)
-            self.unclipped_num += (factors >= 1).sum()
-        for p, sample in samples.items():
-            add_clipped_sample(p, sample, factors)
-        add_clipped(batches, lambda layer: factors)
-        self._fill_missing()
-
-    def _take_gradients(self) -> tuple[list[Batch], dict[Any, Tensor]]:
-        """What backward passes left: captures, and per-example gradients that Opacus formed."""
-        batches = self.captures.take() if self.captures is not None else []
-        self._passes = len(batches)
-        for p in self._materialised:
-            _check_processed_flag(p.grad_sample)
-        return batches, {p: self._get_flat_grad_sample(p) for p in self._materialised}
-
-    def accumulate(self) -> None:
-        """Ghost clipping: the loss has clipped; add what its second pass left, if it had one."""
-        if self._materialised:
-            super().accumulate()
-        self._passes = 1
-        self._fill_missing()
-
-    def _fill_missing(self) -> None:
-        """A linear layer that nothing went through has a gradient of 0, and noise all the same."""
-        for layer in self.linears:
-            for p in layer.parameters:
-                if p.requires_grad and getattr(p, "summed_grad", None) is None:
-                    p.summed_grad = torch.zeros_like(p)
-
-    def _squared_norms(self, samples: list[Tensor], batches: list[Batch]) -> Tensor:
-        dense = [g.square().flatten(1).sum(1).float() for g in samples]
-        if self.captures is None:
-            return sum(dense[1:], dense[0])
-        device = dense[0].device if dense else torch.device("cpu")
-        squared = squared_norms(batches, len(dense[0]) if dense else None).to(device)
-        return sum((g.to(device) for g in dense), squared)
 
     def add_noise(self) -> None:
         """Noise for dense layers: from the engine's own generator, unless the user brought one."""
@@ -159,28 +57,181 @@ class TableOptimizer(DPOptimizer):  # type: ignore[misc]
             count = torch.as_tensor(self.unclipped_num, dtype=torch.float32)
             self.unclipped_num = count + self.dense_noise.like(count, self.unclipped_num_std)
 
-    def zero_grad(self, set_to_none: bool = False) -> None:
-        """As Opacus does, tables included."""
-        if self.captures is not None:
-            self.captures.discard()
-        if self.tables is not None and not self._is_last_step_skipped:
-            self.tables.discard_pending()
-        super().zero_grad(set_to_none)
 
-    def state_dict(self) -> Any:
-        """The state of the optimizer; momenta of tables are settled first."""
-        if self.tables is not None:
-            for table in self.tables.all:
-                if table.momentum is not None:
-                    table.settle_all()
-        return super().state_dict()
+class TableOptimizer(SecureOptimizer):
+    """Mixed into Opacus' optimizer of the mode that was asked for.
+
+    A step applies the gradients of the backward passes since the last one, each once, whoever
+    called zero_grad() in between or did not.
+    """
+
+    tables: Tables
+    captures: Captures
+    draws: Draws
+    void: Callable[[str], None]  # no epsilon can be claimed any more, for this reason
+    known: frozenset[int] = frozenset()  # parameters whose gradients are captured, by id
+    _passes = 0  # backward passes of this step
+    _examples = 0  # of this step, virtual steps included
+    _warned = False
+    _stepping = False
+
+    @property
+    def params(self) -> list[Any]:
+        """The dense parameters: tables step by themselves."""
+        return [p for p in super().params if not isinstance(p, PrivateTensor)]
+
+    def guard_original(self) -> None:
+        """Let the wrapped optimizer step only from here."""
+
+        def refuse(*_: Any) -> None:
+            if not self._stepping:
+                raise PrivacyError(
+                    "the optimizer that was given to make_private stepped by itself, past clipping "
+                    "and noise; call step() of the one that make_private returned"
+                )
+
+        self._guard = self.original_optimizer.register_step_pre_hook(refuse)
+
+    def step(self, closure: Any = None) -> Any:
+        """As Opacus."""
+        self._stepping = True
+        try:
+            return super().step(closure)
+        finally:
+            self._stepping = False
+
+    def pre_step(self, closure: Any = None) -> bool:
+        """Clip; then, unless the step is a virtual one, add noise, account, and move the tables.
+
+        Whatever can't be right raises before noise is drawn or the ledger moves.
+        """
+        self.tables.require_open()
+        virtual = self._check_skip_next_step()
+        passes = self.captures.take()
+        self._require_known()
+        if not passes and not self.draws.empty:
+            raise UserError(
+                "no gradient reached the private layers since the last step; call backward() on a "
+                "loss that depends on them, outside of torch.no_grad(), before step()"
+            )
+        self._passes = len(passes)
+        self._examples += sum(p.examples for p in passes)
+        if not virtual:
+            self._require_drawn()
+            iterations = self.accumulated_iterations
+            divisor = 1.0
+            if self.loss_reduction == "mean":
+                divisor = self.expected_batch_size * iterations * self.tables.exchange.world_size
+            rules = self.tables.rules(self.param_groups, divisor, self._noise_std())
+        self.clip(passes)
+        self._is_last_step_skipped = virtual
+        if virtual:
+            return False
+        self._fill_missing()
+        if isinstance(self, AdaClipDPOptimizer):
+            self.unclipped_num = torch.as_tensor(float(self.unclipped_num))
+        self.add_noise()
+        self.scale_grad()
+        for p in self.params:
+            p.summed_grad = None
+        if self.step_hook:
+            self.step_hook(self)
+        self.tables.step(rules)
+        self.tables.put_momentum(self.state)
+        self.move_bound()
+        return True
+
+    def _require_known(self) -> None:
+        for p in self.params:
+            if id(p) not in self.known:
+                raise UserError(
+                    f"a parameter of shape {list(p.shape)} became trainable after make_private, "
+                    "which did not prepare its layer; set requires_grad before make_private, or "
+                    "release the model and call it again"
+                )
+
+    def _require_drawn(self) -> None:
+        examples, self._examples = self._examples, 0
+        if not self.draws.take(examples, max(1, self._passes)):
+            self.void("batches did not come from the loader that make_private returned")
+
+    @property
+    def accumulated_iterations(self) -> int:
+        """How many batches make up this step."""
+        return max(1, self._passes)
+
+    def clip(self, passes: list[Pass]) -> None:
+        """Clip every example's gradient over tables and all dense layers together."""
+        for one in passes:
+            norms = one.squared_norms()
+            squared = torch.stack(list(norms.values())).sum(0)
+            factors = clip_factors(squared, self.max_grad_norm)
+            self._warn_if_none(factors)
+            self.count_unclipped(factors)
+            one.add_clipped(lambda key, factors=factors: factors)  # type: ignore[misc]
+
+    def _warn_if_none(self, factors: Tensor) -> None:
+        if len(factors) and not self._warned and not bool(factors.any()):
+            self._warned = True
+            warnings.warn(
+                "the gradient of every example of a batch was not finite; the step is noise alone: "
+                "look at the loss, the learning rates and the inputs",
+                stacklevel=5,
+            )
+
+    def count_unclipped(self, factors: Tensor) -> None:
+        """Adaptive clipping: count the examples that the bound left as they were.
+
+        Each counts half more or half less than nothing, so that one example more moves the count
+        by a half whatever it is, and how many there were stays a secret.
+        """
+        if isinstance(self, AdaClipDPOptimizer):
+            self.sample_size = 1  # what Opacus divides by is not used
+            self.unclipped_num += (factors >= 1).sum() - 0.5 * len(factors)
+
+    def move_bound(self) -> None:
+        """Adaptive clipping: the bound of the next step, from this step's noisy count."""
+        if not isinstance(self, AdaClipDPOptimizer):
+            return
+        fraction = 0.5 + float(self.unclipped_num) / self.expected_batch_size
+        self.max_grad_norm = moved_bound(
+            float(self.max_grad_norm),
+            fraction - self.target_unclipped_quantile,
+            self.clipbound_learning_rate,
+            (self.min_clipbound, self.max_clipbound),
+        )
+        self.sample_size, self.unclipped_num = 0, 0
+
+    def _fill_missing(self) -> None:
+        """A layer that nothing went through has a gradient of 0, and noise all the same."""
+        for p in self.params:
+            if getattr(p, "summed_grad", None) is None:
+                p.summed_grad = torch.zeros_like(p)
+
+    def zero_grad(self, set_to_none: bool = False) -> None:
+        """Forget what no step has taken; clipped sums of virtual steps stay."""
+        self.captures.discard()
+        if not self._is_last_step_skipped:
+            self.tables.discard_pending()
+            self._examples = 0
+            for p in self.params:
+                p.summed_grad = None
+            if isinstance(self, AdaClipDPOptimizer):
+                self.unclipped_num = 0
+        self.original_optimizer.zero_grad(set_to_none)
 
     def load_state_dict(self, state_dict: Any) -> None:
         """Take a state; momenta go to where tables keep them."""
+        self.tables.require_momentum(state_dict)
         super().load_state_dict(state_dict)
-        if self.tables is not None:
-            self.tables.take_momentum(self.state, range(len(self.param_groups)))
+        self.tables.take_momentum(self.state)
 
     def __getstate__(self) -> Any:
         """Pickling would copy what the tables owe."""
         raise PrivacyError("a private optimizer can't be pickled; save optimizer.state_dict()")
+
+
+def moved_bound(bound: float, excess: float, rate: float, limits: tuple[float, float]) -> float:
+    """The bound of adaptive clipping, moved against the excess of unclipped examples."""
+    moved = bound * float(torch.exp(torch.tensor(-rate * excess, dtype=torch.float64)))
+    return min(max(moved, limits[0]), limits[1])

@@ -8,19 +8,19 @@ from typing import Any
 
 import torch
 from opacus.optimizers import DPOptimizer
-from torch import Tensor, optim
+from torch import optim
 
 from lazydp._native import UserError
-from lazydp.captures import Layer, add_clipped, squared_norms_by_layer
-from lazydp.optimizer import TableOptimizer, add_clipped_sample, clip_factors
+from lazydp.captures import Layer, Pass
+from lazydp.optimizer import SecureOptimizer, TableOptimizer, clip_factors
 from lazydp.tables import Tables
 
 
 def split_bounds(
-    bounds: Any, optimizer: optim.Optimizer, tables: Tables | None
+    bounds: Any, optimizer: optim.Optimizer, tables: Tables
 ) -> tuple[list[float], dict[Layer, float]]:
     """Bounds of dense parameters, and of tables, from one list in the optimizer's order."""
-    by_weight = {table.weight: table for table in tables.all} if tables is not None else {}
+    by_weight = {table.weight: table for table in tables.all}
     parameters = [
         p
         for group in optimizer.param_groups
@@ -46,33 +46,30 @@ class PerLayerTableOptimizer(TableOptimizer):
     table_bounds: dict[Layer, float]
     joint_bound: float
 
-    def take_bounds(self, of_tables: dict[Layer, float]) -> None:
-        """Bounds of tables join those that Opacus' constructor was given."""
-        self.table_bounds = of_tables
-        self.joint_bound = math.hypot(*self.max_grad_norms, *of_tables.values())
+    def take_bounds(self, dense: list[float], of_tables: dict[Layer, float]) -> None:
+        """Bounds of tables apart from those of dense layers; Opacus' constructor took all."""
+        self.max_grad_norms, self.table_bounds = dense, of_tables
+        self.joint_bound = math.hypot(*dense, *of_tables.values())
         self.max_grad_norm = self.joint_bound
 
-    def clip_and_accumulate(self) -> None:
+    def clip(self, passes: list[Pass]) -> None:
         """An example whose gradient is not finite somewhere is left out everywhere."""
-        batches, samples = self._take_gradients()
-        examples = len(next(iter(samples.values()))) if samples else None
-        dense = {p: s.square().flatten(1).sum(1).float().cpu() for p, s in samples.items()}
-        tables = squared_norms_by_layer(batches, examples)
-        every = [*dense.values(), *tables.values()]
-        finite = torch.stack([torch.isfinite(n) for n in every]).all(0) if every else None
         changed = float(self.max_grad_norm) / self.joint_bound  # by a clip scheduler
+        bounds: dict[Any, float] = dict(zip(self.params, self.max_grad_norms, strict=True))
+        bounds |= self.table_bounds
+        for one in passes:
+            norms = one.squared_norms()
+            finite = torch.stack([torch.isfinite(n) for n in norms.values()]).all(0)
+            factors = {
+                key: torch.where(finite, clip_factors(n, bounds[key] * changed), 0.0)
+                for key, n in norms.items()
+            }
+            one.add_clipped(factors.__getitem__)
 
-        def factors(squared: Tensor, bound: float) -> Tensor:
-            return torch.where(finite, clip_factors(squared, bound * changed), 0.0)  # type: ignore[arg-type]
 
-        bounds = dict(zip(self.params, self.max_grad_norms, strict=True))
-        for p, sample in samples.items():
-            add_clipped_sample(p, sample, factors(dense[p], bounds[p]))
-        of_tables = {t: factors(n, self.table_bounds[t]) for t, n in tables.items()}
-        add_clipped(batches, of_tables.__getitem__)
-
-
-def optimizer_class(base: type[DPOptimizer], clipping: str) -> type[DPOptimizer]:
-    """`base`, one of Opacus' optimizers, with tables."""
-    kind = PerLayerTableOptimizer if clipping == "per_layer" else TableOptimizer
-    return type(f"Table{base.__name__}", (kind, base), {})
+def optimizer_class(base: type[DPOptimizer], clipping: str, tables: bool) -> type[DPOptimizer]:
+    """`base`, one of Opacus' optimizers, with tables or at least with secure noise."""
+    kind: type[DPOptimizer] = SecureOptimizer
+    if tables:
+        kind = PerLayerTableOptimizer if clipping == "per_layer" else TableOptimizer
+    return type(f"Private{base.__name__}", (kind, base), {})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import torch
@@ -11,9 +12,39 @@ from torch import Tensor
 from torch.utils.data import DataLoader
 
 from lazydp import _native
+from lazydp._native import PrivacyError
 
 DRAWS = 4  # as Opacus: a sum of four normals hides what the gaps of floating point give away
 _ROW = 1024
+
+
+_forks = 0  # between the first process and this one
+
+
+def _forked() -> None:
+    global _forks
+    _forks += 1
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+class HomeProcess:
+    """The process that owns a secret. A fork of it would draw the same noise for other gradients,
+    and noise that is drawn twice cancels out."""
+
+    def __init__(self) -> None:
+        """This one."""
+        self._forks = _forks
+
+    def require(self, what: str) -> None:
+        """Raise PrivacyError in a process that was forked since."""
+        if _forks != self._forks:
+            raise PrivacyError(
+                f"{what} in a process that was forked; it shares the secret of its parent, and "
+                "both would draw the same noise: train, and read private tables, in the process "
+                "that called make_private (workers of a DataLoader may go on)"
+            )
 
 
 class DenseNoise:
@@ -21,12 +52,14 @@ class DenseNoise:
 
     def __init__(self, seed: _native.Seed, draws: int) -> None:
         """Draw from this seed; so many normals add up to one."""
+        self._home = HomeProcess()
         self._source = _native.NoiseSource(seed, draws)
         self._step = 0
         self._next_row = 0
 
     def open_step(self) -> None:
         """All noise from here on belongs to the next step."""
+        self._home.require("noise is drawn")
         self._step += 1
         self._next_row = 0
 
@@ -49,12 +82,14 @@ class SecureSampler(UniformWithReplacementSampler):  # type: ignore[misc]
         """Sample `part` of the examples, by default all."""
         super().__init__(num_samples=num_samples, sample_rate=sample_rate)
         self._part = range(num_samples) if part is None else part
+        self._home = HomeProcess()
         self._sampler = _native.poisson_sampler(seed, len(self._part), sample_rate)
         self._step = 0
 
     def __iter__(self) -> Iterator[list[int]]:
         """One batch of indices a step."""
         for _ in range(self.steps):
+            self._home.require("a batch is drawn")
             self._step += 1
             yield [self._part[i] for i in self._sampler.draw(self._step)]
 

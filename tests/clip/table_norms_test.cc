@@ -62,8 +62,31 @@ double squared_by_definition(const std::vector<Call>& calls, std::size_t example
   return sum;
 }
 
-TEST(TableNorms, AreThoseOfGradientsFormedInFull) {
-  constexpr std::size_t kExamples = 150;
+std::vector<TableCall> views_of(const std::vector<Call>& calls) {
+  std::vector<TableCall> views;
+  views.reserve(calls.size());
+  for (const Call& call : calls) views.push_back(call.view());
+  return views;
+}
+
+constexpr std::size_t kExamples = 150;
+
+TEST(TableNorms, OfOneBagAreThoseOfGradientsFormedInFull) {
+  std::mt19937 rng(3);
+  for (const bool weighted : {false, true}) {
+    for (const Pooling mode : {Pooling::sum, Pooling::mean}) {
+      const std::vector<Call> calls = {random_call(kExamples, 1, mode, weighted, rng)};
+      std::vector<float> squared(kExamples, 1.0f);
+      add_squared_table_norms(calls[0].view(), squared);
+      for (std::size_t i = 0; i < kExamples; ++i) {
+        const double expected = 1.0 + squared_by_definition(calls, i);
+        EXPECT_NEAR(squared[i], expected, 1e-5 * expected) << "example " << i;
+      }
+    }
+  }
+}
+
+TEST(MergedRows, HaveTheNormsOfGradientsFormedInFull) {
   std::mt19937 rng(3);
   for (const bool weighted : {false, true}) {
     for (const Pooling mode : {Pooling::sum, Pooling::mean}) {
@@ -74,11 +97,9 @@ TEST(TableNorms, AreThoseOfGradientsFormedInFull) {
         for (const std::size_t per : shape) {
           calls.push_back(random_call(kExamples, per, mode, weighted, rng));
         }
-        std::vector<TableCall> views;
-        views.reserve(shape.size());
-        for (const Call& call : calls) views.push_back(call.view());
+        const MergedRows merged = merge_rows(views_of(calls), kExamples);
         std::vector<float> squared(kExamples, 1.0f);
-        add_squared_table_norms(views, squared);
+        add_squared_norms(merged, squared);
         for (std::size_t i = 0; i < kExamples; ++i) {
           const double expected = 1.0 + squared_by_definition(calls, i);
           EXPECT_NEAR(squared[i], expected, 1e-5 * expected) << "example " << i;
@@ -86,6 +107,39 @@ TEST(TableNorms, AreThoseOfGradientsFormedInFull) {
       }
     }
   }
+}
+
+TEST(MergedRows, NameEachRowOfAnExampleOnce) {
+  std::mt19937 rng(4);
+  const std::vector<Call> calls = {random_call(kExamples, 3, Pooling::sum, true, rng)};
+  const MergedRows merged = merge_rows(views_of(calls), kExamples);
+  ASSERT_EQ(merged.first.size(), kExamples + 1);
+  ASSERT_EQ(merged.first.back(), merged.bags.size());
+  for (std::size_t i = 0; i < kExamples; ++i) {
+    for (std::size_t r = merged.first[i] + 1; r < merged.first[i + 1]; ++r) {
+      EXPECT_LT(merged.bags.ids[r - 1], merged.bags.ids[r]);
+    }
+  }
+}
+
+// Two towers whose gradients nearly cancel: what is left is 1e-6 of what was given.
+TEST(MergedRows, KeepWhatIsLeftWhenTermsCancel) {
+  Call up;
+  Call down;
+  for (Call* call : {&up, &down}) {
+    call->bags.ids = {2};
+    call->bags.offsets = {0, 1};
+    call->gradients.reshape(1, kDim);
+  }
+  for (std::size_t j = 0; j < kDim; ++j) {
+    up.gradients.data()[j] = 1e6f + 1.0f;
+    down.gradients.data()[j] = -1e6f;
+  }
+  up.bags.weights = {1.0f};
+  const std::vector<Call> calls = {up, down, up, down};
+  const MergedRows merged = merge_rows(views_of(calls), 1);
+  ASSERT_EQ(merged.bags.size(), 1u);
+  for (const float x : merged.values.row(0)) EXPECT_FLOAT_EQ(x, 2.0f);
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ def run(options, last, sigma, seed):
             private.eval()
             with torch.no_grad():
                 private(torch.tensor(EVALUATED))
-            read = private._module.table._parameters["weight"][EVALUATED].clone()
+            read = private._module.table.weight.detach()[EVALUATED].clone()
             private.train()
         optimizer.zero_grad()
         private(torch.tensor([r for r in TOUCHED if (r + t) % 3 == 0])).sum().backward()

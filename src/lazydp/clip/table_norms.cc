@@ -1,10 +1,8 @@
 #include "lazydp/clip/table_norms.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstdint>
-#include <vector>
 
+#include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/clip/bag_norm.h"
 #include "lazydp/kernels/vector.h"
@@ -12,129 +10,97 @@
 namespace lazydp {
 namespace {
 
-// A row that one bag names.
+constexpr std::size_t kExamplesPerTask = 64;
+
+// A row that a bag of the example names.
 struct Use {
   RowId row = 0;
-  float coefficient = 0.0f;
+  double coefficient = 0.0;
   const float* gradient = nullptr;
-  float squared = 0.0f;  // of the gradient
 };
 
-// Finds the use of a row among those of one example. Entries of earlier examples are told by their
-// stamp, so that nothing is ever cleared.
-class UseIndex {
- public:
-  void start(std::size_t uses) {
-    const std::size_t slots = std::bit_ceil(2 * uses + 2);
-    if (slots > slots_.size()) slots_.assign(slots, Slot{});
-    mask_ = slots_.size() - 1;
-    ++stamp_;
-  }
-  // The place of the row's first use; `place` itself when it had none.
-  std::size_t find_or_add(RowId row, std::size_t place) {
-    std::size_t at = (static_cast<std::uint64_t>(row) * 0x9E3779B97F4A7C15u >> 32) & mask_;
-    for (;; at = (at + 1) & mask_) {
-      Slot& slot = slots_[at];
-      if (slot.stamp != stamp_) {
-        slot = {stamp_, row, place};
-        return place;
-      }
-      if (slot.row == row) return slot.place;
-    }
-  }
-
- private:
-  struct Slot {
-    std::uint64_t stamp = 0;
-    RowId row = 0;
-    std::size_t place = 0;
-  };
-  std::vector<Slot> slots_;
-  std::size_t mask_ = 0;
-  std::uint64_t stamp_ = 0;
-};
-
-class ExampleNorm {
- public:
-  float squared(std::span<const TableCall> calls, std::size_t example) {
-    if (calls.size() == 1 && calls[0].bags_per_example == 1) {  // the usual case is a quick one
-      return bag_.squared(*calls[0].bags, calls[0].mode, example) *
-             squared_norm(calls[0].gradients.row(example));
-    }
-    gather(calls, example);
-    if (one_bag_a_row_) {
-      float sum = 0.0f;
-      for (const Use& use : uses_) sum += use.coefficient * use.coefficient * use.squared;
-      return sum;
-    }
-    return by_row(calls[0].gradients.cols);
-  }
-
- private:
-  // Uses of one row by one bag become one; a row that several bags use stays several.
-  void gather(std::span<const TableCall> calls, std::size_t example) {
-    uses_.clear();
-    one_bag_a_row_ = true;
-    std::size_t most = 0;
-    for (const TableCall& call : calls) {
-      const std::size_t first = example * call.bags_per_example;
-      most += call.bags->offsets[first + call.bags_per_example] - call.bags->offsets[first];
-    }
-    index_.start(most);
-    for (const TableCall& call : calls) {
-      const std::size_t first = example * call.bags_per_example;
-      for (std::size_t b = first; b < first + call.bags_per_example; ++b) add_bag(call, b);
-    }
-  }
-
-  void add_bag(const TableCall& call, std::size_t bag) {
-    const std::size_t length = call.bags->length(bag);
-    if (length == 0) return;
-    const float share = call.mode == Pooling::mean ? 1.0f / static_cast<float>(length) : 1.0f;
-    const std::span<const float> gradient = call.gradients.row(bag);
-    const float squared = squared_norm(gradient);
-    for (std::size_t k = call.bags->offsets[bag]; k < call.bags->offsets[bag + 1]; ++k) {
-      const Use use = {call.bags->ids[k], share * call.bags->weight(k), gradient.data(), squared};
-      const std::size_t place = index_.find_or_add(use.row, uses_.size());
-      if (place < uses_.size() && uses_[place].gradient == use.gradient) {
-        uses_[place].coefficient += use.coefficient;
-      } else {
-        one_bag_a_row_ = one_bag_a_row_ && place == uses_.size();
-        uses_.push_back(use);
+// The uses of one example, those of one row side by side.
+void gather_uses(std::span<const TableCall> calls, std::size_t example, std::vector<Use>& uses) {
+  uses.clear();
+  for (const TableCall& call : calls) {
+    const std::size_t first = example * call.bags_per_example;
+    for (std::size_t b = first; b < first + call.bags_per_example; ++b) {
+      const std::size_t length = call.bags->length(b);
+      const double share = call.mode == Pooling::mean ? 1.0 / static_cast<double>(length) : 1.0;
+      for (std::size_t k = call.bags->offsets[b]; k < call.bags->offsets[b + 1]; ++k) {
+        uses.push_back({call.bags->ids[k], share * static_cast<double>(call.bags->weight(k)),
+                        call.gradients.row(b).data()});
       }
     }
   }
+  std::ranges::stable_sort(uses, {}, &Use::row);
+}
 
-  float by_row(std::size_t dim) {
-    std::ranges::stable_sort(uses_, {}, &Use::row);
-    float sum = 0.0f;
-    for (std::size_t i = 0; i < uses_.size();) {
-      total_.assign(dim, 0.0f);
-      const RowId row = uses_[i].row;
-      for (; i < uses_.size() && uses_[i].row == row; ++i) {
-        add_scaled(uses_[i].coefficient, {uses_[i].gradient, dim}, total_);
-      }
-      sum += squared_norm(total_);
-    }
-    return sum;
-  }
-
-  BagCoefficients bag_;
-  UseIndex index_;
-  std::vector<Use> uses_;
-  bool one_bag_a_row_ = true;
-  std::vector<float> total_;
-};
+std::size_t distinct_rows(std::span<const Use> uses) {
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < uses.size(); ++i) rows += i == 0 || uses[i].row != uses[i - 1].row;
+  return rows;
+}
 
 }  // namespace
 
-void add_squared_table_norms(std::span<const TableCall> calls, std::span<float> squared) {
-  if (calls.empty()) return;
-  constexpr std::size_t kExamples = 64;
-  parallel_blocks(squared.size(), kExamples, [&](std::size_t begin, std::size_t end) {
-    ExampleNorm norm;
-    for (std::size_t i = begin; i < end; ++i) squared[i] += norm.squared(calls, i);
+void add_squared_table_norms(const TableCall& call, std::span<float> squared) {
+  check(call.bags_per_example == 1, "one bag for each example");
+  parallel_blocks(squared.size(), kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
+    BagCoefficients bag;
+    for (std::size_t i = begin; i < end; ++i) {
+      squared[i] +=
+          bag.squared(*call.bags, call.mode, i) * squared_norm(call.gradients.row(i));
+    }
   });
+}
+
+MergedRows merge_rows(std::span<const TableCall> calls, std::size_t examples) {
+  MergedRows merged;
+  merged.first.assign(examples + 1, 0);
+  parallel_blocks(examples, kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
+    std::vector<Use> uses;
+    for (std::size_t i = begin; i < end; ++i) {
+      gather_uses(calls, i, uses);
+      merged.first[i + 1] = distinct_rows(uses);
+    }
+  });
+  for (std::size_t i = 0; i < examples; ++i) merged.first[i + 1] += merged.first[i];
+  const std::size_t rows = merged.first.back();
+  const std::size_t dim = calls.empty() ? 0 : calls[0].gradients.cols;
+  merged.values.reshape(rows, dim);
+  merged.bags.ids.resize(rows);
+  merged.bags.offsets.resize(rows + 1);
+  for (std::size_t r = 0; r <= rows; ++r) merged.bags.offsets[r] = r;
+  parallel_blocks(examples, kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
+    std::vector<Use> uses;
+    std::vector<double> total(dim);
+    for (std::size_t i = begin; i < end; ++i) {
+      gather_uses(calls, i, uses);
+      std::size_t to = merged.first[i];
+      for (std::size_t u = 0; u < uses.size(); ++to) {
+        const RowId row = uses[u].row;
+        std::ranges::fill(total, 0.0);
+        for (; u < uses.size() && uses[u].row == row; ++u) {
+          for (std::size_t j = 0; j < dim; ++j) {
+            total[j] += uses[u].coefficient * static_cast<double>(uses[u].gradient[j]);
+          }
+        }
+        merged.bags.ids[to] = row;
+        std::ranges::transform(total, merged.values.row(to).begin(),
+                               [](double x) { return static_cast<float>(x); });
+      }
+    }
+  });
+  return merged;
+}
+
+void add_squared_norms(const MergedRows& rows, std::span<float> squared) {
+  for (std::size_t i = 0; i < squared.size(); ++i) {
+    for (std::size_t r = rows.first[i]; r < rows.first[i + 1]; ++r) {
+      squared[i] += squared_norm(rows.values.row(r));
+    }
+  }
 }
 
 }  // namespace lazydp

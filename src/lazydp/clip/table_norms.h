@@ -2,7 +2,9 @@
 // Norms of all examples' gradients of one table, whatever the model looked up where.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "lazydp/base/matrix.h"
 #include "lazydp/data/batch.h"
@@ -19,10 +21,24 @@ struct TableCall {
   std::size_t bags_per_example = 1;
 };
 
-// Adds to squared[i] the squared norm of example i's gradient of the table: sum over rows u of
-// |sum over occurrences of u, in any bag of any call, of coefficient x gradient of that bag|^2.
-// What a row receives from different bags is added up before it is squared; what it receives from
-// one bag m times counts m^2.
-void add_squared_table_norms(std::span<const TableCall> calls, std::span<float> squared);
+// Adds to squared[i] the squared norm of example i's gradient of the table, which has one bag for
+// each example: sum over rows u of (total coefficient of u)^2 x |gradient of the bag|^2. What a row
+// receives from its bag m times counts m^2.
+void add_squared_table_norms(const TableCall& call, std::span<float> squared);
+
+// The gradients of a table row by row: each example names each of its rows once.
+struct MergedRows {
+  Bags bags;      // of one row each, example after example
+  Matrix values;  // bags x dim: what the row receives from the example
+  std::vector<std::size_t> first;  // of example i's rows among the bags; the last is their number
+};
+
+// Adds up, in double precision, what an example gives a row in all bags of all calls. Terms of one
+// example may cancel: a norm of what is left, and a sum of what was given, would not be of the same
+// gradient. Whoever clips the merged rows and applies those very values applies what was measured.
+MergedRows merge_rows(std::span<const TableCall> calls, std::size_t examples);
+
+// Adds to squared[i] the squared norm of example i's rows.
+void add_squared_norms(const MergedRows& rows, std::span<float> squared);
 
 }  // namespace lazydp

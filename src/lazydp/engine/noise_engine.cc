@@ -184,7 +184,7 @@ void add_squared_norms(const BagGradients& gradients, std::span<float> squared) 
               " values, which is no multiple of its " + std::to_string(bags.size()) + " bags");
   const TableCall call{&bags, Pooling::sum,
                        view_of(gradients, gradients.values.size() / bags.size())};
-  add_squared_table_norms({&call, 1}, squared);
+  add_squared_table_norms(call, squared);
 }
 
 const char* library_version() {

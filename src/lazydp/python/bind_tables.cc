@@ -64,8 +64,8 @@ PooledBags make_bags(const Integers& ids, const std::optional<Integers>& offsets
 }
 
 // The memory of `values`, which belongs to `owner`, as an array.
-template <class Value>
-auto array_of(std::vector<Value>& values, PooledBags& owner) {
+template <class Value, class Owner>
+auto array_of(std::vector<Value>& values, Owner& owner) {
   using Array = nb::ndarray<nb::numpy, Value, nb::ndim<1>>;
   return nb::cast(Array(values.data(), {values.size()}, nb::find(owner)), nb::rv_policy::reference);
 }
@@ -76,14 +76,25 @@ ConstMatrixView view_of(const FloatMatrix& matrix) {
 
 using Call = std::tuple<const PooledBags*, FloatMatrix, std::size_t>;  // bags an example
 
-void squared_norms(const std::vector<Call>& calls, const Floats& out) {
+std::vector<TableCall> views_of(const std::vector<Call>& calls, std::size_t examples) {
   std::vector<TableCall> views;
   for (const auto& [bags, gradients, per_example] : calls) {
     check(gradients.shape(0) == bags->bags.size(), "a gradient for each bag");
-    check(bags->bags.size() == out.size() * per_example, "as many bags for each example");
+    check(bags->bags.size() == examples * per_example, "as many bags for each example");
     views.push_back({&bags->bags, bags->mode, view_of(gradients), per_example});
   }
-  add_squared_table_norms(views, span_of(out));
+  return views;
+}
+
+void squared_norms(const Call& call, const Floats& out) {
+  add_squared_table_norms(views_of({call}, out.size())[0], span_of(out));
+}
+
+// The rows as bags, their values, and how many of them each example has.
+MergedRows merge(const std::vector<Call>& calls, const Floats& squared) {
+  MergedRows merged = merge_rows(views_of(calls, squared.size()), squared.size());
+  add_squared_norms(merged, span_of(squared));
+  return merged;
 }
 
 using Part = std::tuple<const PooledBags*, FloatMatrix>;
@@ -145,16 +156,33 @@ void bind_tables(nb::module_& module) {
       .def_prop_ro("mean", [](const PooledBags& self) { return self.mode == Pooling::mean; });
   module.def("make_bags", &make_bags, "ids"_a.noconvert(), "offsets"_a.noconvert().none(),
              "weights"_a.noconvert().none(), "mean"_a, "rows"_a);
-  module.def("squared_norms", &squared_norms, "calls"_a, "out"_a.noconvert(), unlocked);
+  module.def("squared_norms", &squared_norms, "call"_a, "out"_a.noconvert(), unlocked);
+  nb::class_<MergedRows>(module, "MergedRows", "Gradients row by row, each example's rows once.")
+      .def_prop_ro("bags",
+                   [](const MergedRows& self) {
+                     return PooledBags{.bags = self.bags, .mode = Pooling::sum};
+                   })
+      .def_prop_ro("first", [](MergedRows& self) { return array_of(self.first, self); })
+      .def_prop_ro("values", [](MergedRows& self) {
+        using Array = nb::ndarray<nb::numpy, float, nb::ndim<2>>;
+        return nb::cast(Array(self.values.data(), {self.values.rows(), self.values.cols()},
+                              nb::find(self)),
+                        nb::rv_policy::reference);
+      });
+  module.def("merge_rows", &merge, "calls"_a, "squared"_a.noconvert(), unlocked);
 
   nb::class_<MomentumStep>(module, "Rule", "How a step of an optimizer moves weights.")
       .def(nb::init<double, double, double, double, bool, bool, double, double>(), nb::kw_only(),
            "learning_rate"_a, "weight_decay"_a, "momentum"_a, "dampening"_a, "nesterov"_a,
-           "first"_a, "divisor"_a, "noise_std"_a);
+           "first"_a, "divisor"_a, "noise_std"_a)
+      .def_prop_ro("noise_per_step", [](const MomentumStep& self) {
+        return self.learning_rate * self.noise_std / self.divisor;
+      });
   nb::class_<TableGroup>(module, "TableGroup", "Tables that share a parameter group.")
       .def(nb::new_(&make_group), "noise"_a, "policy"_a, "momentum"_a, "decays"_a)
       .def("add", &add_table, "id"_a, "weights"_a.noconvert(), "momentum"_a.noconvert().none(),
            "padding"_a.none())
+      .def("require", &TableGroup::require, "rule"_a)
       .def("open", &TableGroup::open, "rule"_a)
       .def("apply", &apply, "table"_a, "parts"_a, unlocked)
       .def(

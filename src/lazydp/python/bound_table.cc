@@ -69,7 +69,10 @@ void BoundTable::apply(Step t, const TableGradient& gradient) {
 
 void BoundTable::settle(Step t, std::span<const RowId> ids) {
   const std::lock_guard lock(guard_);
-  catch_up(t, ids);
+  // Whoever settles rows ahead of their use may name the padding row too.
+  const bool padded = padding_ && std::ranges::find(ids, *padding_) != ids.end();
+  if (!padded) return catch_up(t, ids);
+  but_for_padding([&] { catch_up(t, ids); });
 }
 
 void BoundTable::settle_all(Step t) {

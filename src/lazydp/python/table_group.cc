@@ -19,8 +19,8 @@ std::size_t TableGroup::add(const TableMemory& memory) {
   return tables_.size() - 1;
 }
 
-Step TableGroup::open(const MomentumStep& rule) {
-  if (with_momentum_) return momentum_clock_.open(rule);
+void TableGroup::require(const MomentumStep& rule) const {
+  if (with_momentum_) return;
   if (rule.momentum != 0.0) {
     throw UserError("momentum is " + std::to_string(rule.momentum) +
                     " but was 0 at make_private; set it before, so that rows keep a momentum");
@@ -29,13 +29,18 @@ Step TableGroup::open(const MomentumStep& rule) {
     throw UserError("weight_decay is " + std::to_string(rule.weight_decay) +
                     " but was 0 at make_private; set it before, so that rows wait for it");
   }
-  const double shrink = 1.0 - rule.learning_rate * rule.weight_decay;
-  if (!(shrink > 0.0)) {
+  if (!(rule.learning_rate * rule.weight_decay < 1.0)) {
     throw UserError("lr x weight_decay is " +
                     std::to_string(rule.learning_rate * rule.weight_decay) +
                     "; for tables it must be below 1");
   }
-  return clock_.open(rule.learning_rate / rule.divisor, rule.noise_std, shrink);
+}
+
+Step TableGroup::open(const MomentumStep& rule) {
+  require(rule);
+  if (with_momentum_) return momentum_clock_.open(rule);
+  return clock_.open(rule.learning_rate / rule.divisor, rule.noise_std,
+                     1.0 - rule.learning_rate * rule.weight_decay);
 }
 
 void TableGroup::apply(std::size_t table, const TableGradient& gradient) {

@@ -22,7 +22,10 @@ class TableGroup {
 
   std::size_t add(const TableMemory& memory);
 
-  // Opens the next step for all tables. Throws UserError for a rule the group was not made for.
+  // Throws UserError for a rule the group was not made for.
+  void require(const MomentumStep& rule) const;
+
+  // Opens the next step for all tables. Throws as require() does.
   Step open(const MomentumStep& rule);
 
   // The open step, of one table. Every table takes every step, with or without a gradient.

@@ -1,0 +1,142 @@
+"""What is claimed: an epsilon only while everything it rests on holds."""
+
+from __future__ import annotations
+
+import warnings
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from opacus.accountants import IAccountant
+from torch.utils.data import Sampler
+
+from lazydp._native import UserError
+
+_KEY = "lazydp_no_claim"
+
+
+class ClaimingAccountant(IAccountant):  # type: ignore[misc]
+    """Mixed into Opacus' accountant: it knows why nothing may be claimed, and keeps every step."""
+
+    history: list[Any]
+    no_claim: str | None = None  # the first reason there was
+
+    def void(self, reason: str) -> None:
+        """From here on nothing is claimed."""
+        if self.no_claim is None:
+            self.no_claim = reason
+
+    def get_epsilon(self, delta: float, *args: Any, **kwargs: Any) -> float:
+        """As Opacus; infinite, with a warning, where nothing can be claimed."""
+        if self.no_claim is not None:
+            warnings.warn(f"{self.no_claim}: no epsilon is claimed", stacklevel=2)
+            return float("inf")
+        return float(super().get_epsilon(delta, *args, **kwargs))
+
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """As Opacus, with the reason."""
+        state = super().state_dict(*args, **kwargs)
+        if self.no_claim is not None:
+            state[_KEY] = self.no_claim
+        return state
+
+    def load_state_dict(self, state_dict: Any) -> None:
+        """Go on from a ledger. Steps that were taken stay on the account.
+
+        A run that goes back to an earlier checkpoint has taken the steps since then, and what it
+        saw of them may have been why it went back.
+        """
+        taken = self.history
+        super().load_state_dict(state_dict)
+        loaded = self.history
+        if _begins_with(taken, loaded):
+            self.history = taken
+        elif not _begins_with(loaded, taken):
+            self.history = [*loaded, *taken]
+        if state_dict.get(_KEY) is not None:
+            self.void(state_dict[_KEY])
+
+
+def _begins_with(history: list[Any], other: list[Any]) -> bool:
+    """Whether a ledger of (noise, rate, steps) is another one with further steps, or the same."""
+    if len(other) > len(history):
+        return False
+    if not other:
+        return True
+    last = len(other) - 1
+    return (
+        [tuple(e) for e in history[:last]] == [tuple(e) for e in other[:last]]
+        and tuple(history[last][:2]) == tuple(other[last][:2])
+        and history[last][2] >= other[last][2]
+    )
+
+
+def claiming(accountant: Any) -> Any:
+    """The accountant, as one that knows what may be claimed."""
+    plain = type(accountant)
+    accountant.__class__ = type(f"Claiming{plain.__name__}", (ClaimingAccountant, plain), {})
+    return accountant
+
+
+class Draws:
+    """Sizes of the batches that the loader of a private run drew: what a step must have seen.
+
+    A layer that is given flattened ids sees each look-up as an example. Where all layers do, only
+    the loader knows better.
+    """
+
+    def __init__(self, *, rand_on_empty: bool = False) -> None:
+        """Before the first batch."""
+        self._rand_on_empty = rand_on_empty
+        self._waiting: deque[int] = deque(maxlen=4096)  # drawn, and taken by no step
+
+    def add(self, size: int) -> None:
+        """A batch was drawn."""
+        self._waiting.append(size)
+
+    @property
+    def empty(self) -> bool:
+        """Whether the batch that was drawn last had no example."""
+        return bool(self._waiting) and self._waiting[-1] == 0
+
+    def take(self, examples: int, batches: int) -> bool:
+        """A step saw so many examples of at most so many batches; whether the loader drew any.
+
+        Raises UserError if it drew others. Batches that no step took (an interrupted pass, an
+        empty batch that was passed over, an epoch that was left early) are forgotten.
+        """
+        if not self._waiting:
+            return False
+        sizes = [1 if size == 0 and self._rand_on_empty else size for size in self._waiting]
+        for first in range(len(sizes)):
+            for last in range(first + 1, min(first + batches, len(sizes)) + 1):
+                if sum(sizes[first:last]) == examples:
+                    for _ in range(last):
+                        self._waiting.popleft()
+                    return True
+        raise UserError(
+            f"the layers saw {examples} examples, and the loader drew {sizes[-1]}; every layer's "
+            "first dimension must be that of the batch: keep ids as [batch, length] instead of "
+            "flattening them, and give every example to the model"
+        )
+
+
+class RecordedSampler(Sampler[Any]):
+    """Mixed into a sampler of batches: tells how large they are."""
+
+    draws: Draws
+
+    def __iter__(self) -> Iterator[Any]:
+        """The sampler's batches."""
+        for batch in super().__iter__():  # type: ignore[misc]
+            self.draws.add(len(batch))
+            yield batch
+
+
+def recorded(sampler: Any, draws: Draws) -> None:
+    """Let a sampler of batches tell `draws` how large they are."""
+    sampler.draws = draws
+    if isinstance(sampler, RecordedSampler):  # of an earlier run
+        return
+    plain = type(sampler)
+    sampler.__class__ = type(f"Recorded{plain.__name__}", (RecordedSampler, plain), {})

@@ -1,0 +1,235 @@
+"""A private table as PyTorch sees it: whoever reads its values finds them settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor, nn
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from lazydp._native import UserError
+
+_aten = torch.ops.aten
+# Where the rows that an operation reads are named by its arguments: weight, then ids.
+_BY_IDS = {
+    _aten.embedding.default: lambda args: args[1],
+    _aten.index_select.default: lambda args: args[2] if args[1] == 0 else None,
+    _aten.index.Tensor: lambda args: args[1][0] if len(args[1]) == 1 else None,
+}
+
+
+class RowOwner(Protocol):
+    """What a tensor of private rows belongs to."""
+
+    rows: int
+    dim: int
+
+    def settle_all(self) -> None:
+        """Bring every row up to date."""
+
+    def settle_ids(self, ids: Tensor) -> None:
+        """Bring the rows with these numbers up to date."""
+
+
+class PrivateTensor(torch.Tensor):
+    """A weight, a momentum, or a part of one, whose rows may still be owed noise.
+
+    Its memory cannot be reached through PyTorch: shapes are free, an operation that reads values
+    settles the rows first, one that only looks at memory otherwise gives another PrivateTensor, and
+    copies are plain tensors. So a state_dict that is kept shows the live table, as it does in
+    PyTorch, and shows it with all of its noise. An operation that writes settles first, too: what
+    it leaves behind owes nothing.
+    """
+
+    _memory: Tensor
+    _owner: RowOwner
+    _first: int  # where row 0 begins in the storage
+
+    @staticmethod
+    def __new__(cls, memory: Tensor, owner: RowOwner, first: int | None = None) -> PrivateTensor:
+        """Show `memory`: a table's, or a view of it that says where the table begins."""
+        shown: PrivateTensor = torch.Tensor._make_wrapper_subclass(  # type: ignore[attr-defined]
+            cls,
+            memory.shape,
+            strides=memory.stride(),
+            storage_offset=memory.storage_offset(),
+            dtype=memory.dtype,
+            device=memory.device,
+        )
+        shown._memory = memory
+        shown._owner = owner
+        shown._first = int(memory.storage_offset()) if first is None else first
+        return shown
+
+    @classmethod
+    def __torch_dispatch__(  # type: ignore[override]
+        cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        """Settle what `func` reads, and run it on the memory itself."""
+        shown = [t for t in tree_leaves((args, kwargs)) if isinstance(t, PrivateTensor)]
+        if not (func.is_view or _makes_anew(func)):
+            for one in shown:
+                one._settle(func, args)
+        plain_args, plain_kwargs = tree_map_only(
+            PrivateTensor, lambda t: t._memory, (args, kwargs or {})
+        )
+        result = func(*plain_args, **plain_kwargs)
+        return tree_map_only(Tensor, lambda out: _outside(out, shown), result)
+
+    def _settle(self, func: Any = None, args: tuple[Any, ...] = ()) -> None:
+        """Settle the rows that this tensor covers, or those of them that `func` names."""
+        whole = self._memory.numel() == self._owner.rows * self._owner.dim
+        ids = None
+        if not whole:
+            ids = self._rows()
+        elif self._memory.dim() == 2 and func in _BY_IDS and args[0] is self:
+            ids = _BY_IDS[func](args)  # type: ignore[no-untyped-call]
+        if ids is None or ids.is_floating_point() or ids.dtype == torch.bool:
+            self._owner.settle_all()
+        else:
+            self._owner.settle_ids(ids)
+
+    def _rows(self) -> Tensor | None:
+        """The rows from the first to the last that a view covers; None: rather all."""
+        view = self._memory
+        if view.numel() == 0:
+            return torch.empty(0, dtype=torch.int64)
+        begin = view.storage_offset() - self._first
+        last = begin + sum((n - 1) * s for n, s in zip(view.shape, view.stride(), strict=True))
+        first_row, last_row = begin // self._owner.dim, last // self._owner.dim
+        few = 4 * (last_row - first_row) < self._owner.rows
+        return torch.arange(first_row, last_row + 1) if few else None
+
+    def _copy(self) -> Tensor:
+        """A plain tensor of its own."""
+        self._settle()
+        return self._memory.clone()
+
+    # What PyTorch does not dispatch.
+
+    @property
+    def data(self) -> Tensor:  # type: ignore[override]
+        """As a tensor's, but still private."""
+        return self.detach()
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if value.shape != self.shape:
+            raise UserError(
+                f"a private table of shape {list(self.shape)} was given data of shape "
+                f"{list(value.shape)}; its memory stays, so the shapes must agree"
+            )
+        with torch.no_grad():
+            self.copy_(value)
+
+    def numpy(self, *args: Any, **kwargs: Any) -> Any:
+        """A copy: an array that shared the memory would show rows without their noise."""
+        return self._copy().numpy(*args, **kwargs)
+
+    def tolist(self) -> Any:
+        """As a tensor's."""
+        return self._copy().tolist()  # type: ignore[no-untyped-call]
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        """A copy, as numpy()."""
+        return self._copy().__array__(*args, **kwargs)  # type: ignore[no-untyped-call]
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        """A copy, as numpy()."""
+        return self._copy().__dlpack__(**kwargs)
+
+    def data_ptr(self) -> int:
+        """Where the memory is, settled now. Reading it after a further step voids the claim."""
+        self._settle()
+        return self._memory.data_ptr()
+
+    def untyped_storage(self) -> Any:
+        """As data_ptr()."""
+        self._owner.settle_all()
+        return self._memory.untyped_storage()
+
+    def storage(self) -> Any:
+        """As data_ptr()."""
+        self._owner.settle_all()
+        return self._memory.storage()  # type: ignore[no-untyped-call]
+
+    def _stays(self, *args: Any, **kwargs: Any) -> Any:
+        raise UserError(
+            "a private table's memory can't be replaced or shared; copy into it, weight.copy_(…), "
+            "or release the model first"
+        )
+
+    set_ = resize_ = share_memory_ = _stays  # type: ignore[assignment]
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+        """A plain, settled copy; of a parameter, a parameter."""
+        copied = self._copy()
+        if isinstance(self, nn.Parameter):
+            copied = nn.Parameter(copied, self.requires_grad)
+        memo[id(self)] = copied
+        return copied
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickled as a plain tensor: the file says nothing of this package."""
+        self._owner.settle_all()
+        memory = self._memory
+        if memory.untyped_storage().nbytes() != memory.numel() * memory.element_size():
+            memory = memory.clone()  # a part: not all of its storage
+        if isinstance(self, nn.Parameter):
+            memory = nn.Parameter(memory, self.requires_grad)
+        return memory.__reduce_ex__(protocol)  # type: ignore[no-untyped-call]
+
+    def __repr__(self, *, tensor_contents: Any = None) -> str:
+        """As the tensor it shows."""
+        self._settle()
+        return f"PrivateTensor({self._memory!r})"
+
+
+def _makes_anew(func: Any) -> bool:
+    """Whether `func` needs only its argument's shape."""
+    name = func._schema.name.removeprefix("aten::")
+    return bool(name.endswith("_like") or name.startswith("new_"))
+
+
+def _outside(out: Tensor, shown: Iterable[PrivateTensor]) -> Tensor:
+    """What may leave: a result that lies in private memory leaves as a PrivateTensor."""
+    for one in shown:
+        if out is one._memory:
+            return one
+        if out.untyped_storage().data_ptr() == one._memory.untyped_storage().data_ptr():
+            return PrivateTensor(out, one._owner, one._first)
+    return out
+
+
+def show(parameter: nn.Parameter, owner: RowOwner) -> Tensor:
+    """Turn the parameter, wherever it is held, into a PrivateTensor; returns its memory.
+
+    The object stays the same, so modules, optimizers and the user's own references follow.
+    """
+    parameter.grad = None
+    memory = parameter.detach()
+    shown: Any = PrivateTensor(memory, owner).requires_grad_(parameter.requires_grad)
+    shown._is_param = True
+    _swap(parameter, shown)
+    return memory
+
+
+def hide(parameter: Any) -> None:
+    """Undo show(): the parameter is a plain one again, with the same memory."""
+    if isinstance(parameter, PrivateTensor):
+        parameter.grad = None
+        _swap(parameter, nn.Parameter(parameter._memory, parameter.requires_grad))
+
+
+def _swap(parameter: Any, other: Any) -> None:
+    attributes = {k: v for k, v in parameter.__dict__.items() if not k.startswith("_")}
+    try:
+        torch.utils.swap_tensors(parameter, other)  # type: ignore[no-untyped-call]
+    except RuntimeError as e:
+        raise UserError(
+            "the weight of a table is still held by an earlier forward pass or a weak reference; "
+            f"delete losses and outputs of earlier passes first (torch says: {e})"
+        ) from e
+    parameter.__dict__.update(attributes)
