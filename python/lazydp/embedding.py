@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
+from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn import functional
 
 from lazydp._native import PrivacyError, UserError
@@ -113,6 +114,7 @@ class PrivateEmbeddingBag(PrivateEmbeddingBase, nn.EmbeddingBag):  # type: ignor
             raise UserError(
                 "per_sample_weights require a gradient; detach them: their clipping is not covered"
             )
+        _require_values(input)
         bags, examples = pooled_bags(self, input, offsets, per_sample_weights)
 
         def compute(weight: Tensor) -> Tensor:
@@ -136,8 +138,17 @@ class PrivateEmbedding(PrivateEmbeddingBase, nn.Embedding):  # type: ignore[misc
 
     def forward(self, input: Tensor) -> Tensor:
         """As nn.Embedding does, on settled rows."""
+        _require_values(input)
         bags, examples = embedding_bags(self, input, self._lazydp_table.owner.captures.batch_dim)
         return self._read(input, bags, examples, lambda weight: functional.embedding(input, weight))
+
+
+def _require_values(ids: Tensor) -> None:
+    if isinstance(ids, FakeTensor) or ids.is_meta:
+        raise UserError(
+            "a private table was asked for ids that have no values, as torch.export does; export "
+            "the released model: engine.release(model)"
+        )
 
 
 def make_private(module: nn.Module, table: PrivateTable) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from collections.abc import Iterable
 from typing import Any, Protocol
 
@@ -181,7 +183,7 @@ class PrivateTensor(torch.Tensor):
             memory = nn.Parameter(memory, self.requires_grad)
         return memory.__reduce_ex__(protocol)  # type: ignore[no-untyped-call]
 
-    def __repr__(self, *, tensor_contents: Any = None) -> str:
+    def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
         """As the tensor it shows."""
         self._settle()
         return f"PrivateTensor({self._memory!r})"
@@ -216,20 +218,31 @@ def show(parameter: nn.Parameter, owner: RowOwner) -> Tensor:
     return memory
 
 
-def hide(parameter: Any) -> None:
-    """Undo show(): the parameter is a plain one again, with the same memory."""
-    if isinstance(parameter, PrivateTensor):
-        parameter.grad = None
-        _swap(parameter, nn.Parameter(parameter._memory, parameter.requires_grad))
+def hide(parameter: Any) -> nn.Parameter:
+    """Undo show(): returns the parameter as a plain one, with the same memory.
+
+    It is the same object, unless something holds it weakly; then it is another one.
+    """
+    if not isinstance(parameter, PrivateTensor):
+        return parameter  # type: ignore[no-any-return]
+    parameter.grad = None
+    plain = nn.Parameter(parameter._memory, parameter.requires_grad)
+    try:
+        _swap(parameter, plain)
+    except UserError:
+        return plain
+    return parameter  # type: ignore[return-value]
 
 
 def _swap(parameter: Any, other: Any) -> None:
     attributes = {k: v for k, v in parameter.__dict__.items() if not k.startswith("_")}
     try:
+        if weakref.getweakrefs(parameter):
+            gc.collect()  # of a trace that has ended
         torch.utils.swap_tensors(parameter, other)  # type: ignore[no-untyped-call]
     except RuntimeError as e:
         raise UserError(
-            "the weight of a table is still held by an earlier forward pass or a weak reference; "
-            f"delete losses and outputs of earlier passes first (torch says: {e})"
+            "the weight of a table is still held by an earlier forward pass, or weakly by a "
+            f"compiled or exported model; delete those first (torch says: {e})"
         ) from e
     parameter.__dict__.update(attributes)

@@ -67,7 +67,11 @@ class PrivateTable:
     def hide(self) -> None:
         """Undo show()."""
         self._refusal.remove()
-        hide(self.weight)
+        plain = hide(self.weight)
+        for module in self.modules:
+            module._parameters["weight"] = plain
+        for group in self.owner.param_groups:
+            group["params"] = [plain if p is self.weight else p for p in group["params"]]
 
     def settle(self, bags: _native.Bags) -> None:
         """Bring these rows up to date: whoever reads them sees all noise of all steps."""
@@ -176,7 +180,7 @@ class Tables:
         self.on_lookup: Callable[[PrivateTable, Tensor], None] | None = None
         self.noise = _native.NoiseSource(seed, draws)
         self._float_noise = {table.param_group: FloatNoise() for table in found}
-        self._param_groups = param_groups
+        self.param_groups = param_groups  # the optimizer's own
         self._first_step: set[int] = {table.param_group for table in found}
         self._momentum = {i: bool(g.get("momentum", 0.0)) for i, g in enumerate(param_groups)}
         self.groups: dict[int, _native.TableGroup] = {}
@@ -270,7 +274,7 @@ class Tables:
     def require_momentum(self, state_dict: Any) -> None:
         """Raise UserError unless an optimizer's state_dict() fits the tables."""
         order = [p for group in state_dict["param_groups"] for p in group["params"]]
-        mine = [p for group in self._param_groups for p in group["params"]]
+        mine = [p for group in self.param_groups for p in group["params"]]
         for table in self.all:
             at = next((i for i, p in enumerate(mine) if p is table.weight), len(order))
             state = state_dict["state"].get(order[at], {}) if at < len(order) else {}
