@@ -14,8 +14,6 @@ from lazydp._native import UserError
 class Layer(Protocol):
     """Part of a model whose examples' gradients are kept as factors until they are clipped."""
 
-    name: str
-
     def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
         """The squared norm of each example's gradient over all calls of one pass.
 
@@ -30,6 +28,10 @@ class Capture(Protocol):
     """One call of a layer, with the gradient of its output."""
 
     examples: int
+
+    @property
+    def name(self) -> str:
+        """How messages name the layer."""
 
     @property
     def layer(self) -> Any:
@@ -54,11 +56,10 @@ class Pass:
         """How many examples the pass had: all layers must agree."""
         sizes = {call.examples for calls in self.calls.values() for call in calls}
         if len(sizes) > 1:
-            names = ", ".join(
-                f"'{layer.name}' {call.examples}"
-                for layer, calls in self.calls.items()
-                for call in calls
-            )
+            named = {
+                f"'{c.name}' {c.examples}": None for calls in self.calls.values() for c in calls
+            }
+            names = ", ".join(named)
             raise UserError(
                 f"layers saw different numbers of examples ({names}); the first dimension of every "
                 "layer's input must be that of the batch"
@@ -79,6 +80,28 @@ class Pass:
             layer.add_clipped(calls, factors)
 
 
+class Call(Protocol):
+    """One call of a layer, before backward has come by."""
+
+    def with_gradient(self, gradient: Tensor) -> Capture:
+        """The call, with the gradient of its output."""
+
+
+class _Attach(torch.autograd.Function):
+    """Makes an output that was computed without a graph part of one."""
+
+    @staticmethod
+    def forward(ctx: Any, anchor: Tensor, output: Tensor, note: Any, call: Call) -> Tensor:
+        ctx.note, ctx.call = note, call
+        ctx.mark_dirty(output)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, None, None]:  # type: ignore[override]
+        ctx.note(ctx.call.with_gradient(gradient.detach()))
+        return None, None, None, None
+
+
 def _in_backward() -> bool:
     return int(torch._C._current_graph_task_id()) != -1  # type: ignore[attr-defined]
 
@@ -97,6 +120,7 @@ class Captures:
         self.batch_dim = 0 if batch_first else 1
         self.accumulation_allowed = True
         self.ended = False  # private training has
+        self._anchor = torch.zeros((), requires_grad=True)
         self._finished: list[Pass] = []
         self._open: Pass | None = None
 
@@ -112,6 +136,14 @@ class Captures:
         else:
             self._open = None  # nobody runs it any more: it was interrupted
         return torch.is_grad_enabled() and not self.ended
+
+    def attach(self, output: Tensor, call: Call) -> Tensor:
+        """The output of a call, whose gradient will be kept when it comes."""
+        if output.requires_grad:
+            output.register_hook(lambda g: self.note(call.with_gradient(g.detach())))  # type: ignore[no-untyped-call]
+            return output
+        attached: Tensor = _Attach.apply(self._anchor, output, self.note, call)  # type: ignore[no-untyped-call]
+        return attached
 
     def note(self, call: Capture) -> None:
         """Keep a call whose gradient has come."""

@@ -18,22 +18,6 @@ if TYPE_CHECKING:
     from lazydp.tables import PrivateTable
 
 
-class _Capture(torch.autograd.Function):
-    """Makes an output that was computed without a graph part of one; keeps its gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, anchor: Tensor, output: Tensor, lookup: Lookup) -> Tensor:
-        ctx.lookup = lookup
-        ctx.mark_dirty(output)
-        return output
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, None]:  # type: ignore[override]
-        lookup: Lookup = ctx.lookup
-        lookup.table.owner.captures.note(lookup.with_gradient(gradient))
-        return None, None, None
-
-
 class PrivateEmbeddingBase(nn.Module):
     """Mixed into the class of a table's module; the weight stays the parameter it was."""
 
@@ -61,8 +45,7 @@ class PrivateEmbeddingBase(nn.Module):
             return output
         batch_dim = captures.batch_dim if isinstance(self, nn.Embedding) and ids.dim() > 1 else 0
         lookup = Lookup(table, bags, examples, batch_dim, captures.scale(examples))
-        result: Tensor = _Capture.apply(table.anchor, output, lookup)  # type: ignore[no-untyped-call]
-        return result
+        return captures.attach(output, lookup)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse another weight, with what to do instead."""
@@ -106,6 +89,7 @@ class PrivateEmbeddingBase(nn.Module):
 class PrivateEmbeddingBag(PrivateEmbeddingBase, nn.EmbeddingBag):  # type: ignore[misc]
     """nn.EmbeddingBag under privacy."""
 
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
@@ -136,6 +120,7 @@ class PrivateEmbeddingBag(PrivateEmbeddingBase, nn.EmbeddingBag):  # type: ignor
 class PrivateEmbedding(PrivateEmbeddingBase, nn.Embedding):  # type: ignore[misc]
     """nn.Embedding under privacy."""
 
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, input: Tensor) -> Tensor:
         """As nn.Embedding does, on settled rows."""
         _require_values(input)

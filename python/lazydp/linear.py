@@ -35,6 +35,11 @@ class LinearCall:
     examples: int
     scale: float  # what undoes a mean over the batch
 
+    @property
+    def name(self) -> str:
+        """How messages name the layer."""
+        return self.layer.name
+
 
 class _Factors(torch.autograd.Function):
     """A linear layer whose backward forms no gradient of the weight."""
@@ -180,6 +185,7 @@ class PrivateLinear(nn.Linear):
 
     _lazydp_layer: FactoredLinear
 
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, input: Tensor) -> Tensor:
         """As nn.Linear does."""
         layer = self._lazydp_layer

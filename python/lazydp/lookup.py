@@ -28,6 +28,11 @@ class Lookup:
         return self.table
 
     @property
+    def name(self) -> str:
+        """How messages name the table."""
+        return str(self.table.name)
+
+    @property
     def bags_per_example(self) -> int:
         """How many bags each example has."""
         return self.bags.bags // self.examples if self.examples else 1

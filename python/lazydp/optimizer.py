@@ -100,6 +100,7 @@ class TableOptimizer(SecureOptimizer):
         finally:
             self._stepping = False
 
+    @torch.no_grad()
     def pre_step(self, closure: Any = None) -> bool:
         """Clip; then, unless the step is a virtual one, add noise, account, and move the tables.
 

@@ -16,6 +16,7 @@ import torch
 from opacus.grad_sample.functorch import ft_compute_per_sample_gradient, prepare_layer
 from opacus.layers.dp_rnn import DPGRU, DPLSTM, DPRNN, RNNLinear
 from torch import Tensor, nn
+from torch.nn.utils.rnn import PackedSequence
 
 from lazydp._native import UserError
 from lazydp.captures import Calls, Captures
@@ -35,23 +36,14 @@ class SampledCall:
     examples: int
     gradient: Tensor | None = None
 
+    @property
+    def name(self) -> str:
+        """How messages name the module."""
+        return self.layer.names[self.module]
+
     def with_gradient(self, gradient: Tensor) -> SampledCall:
         """The call, once backward has come by."""
         return SampledCall(self.layer, self.module, self.inputs, self.examples, gradient)
-
-
-class _Capture(torch.autograd.Function):
-    """Passes the output through; on the way back, keeps its gradient."""
-
-    @staticmethod
-    def forward(ctx: Any, anchor: Tensor, output: Tensor, call: SampledCall) -> Tensor:
-        ctx.call = call
-        return output.view_as(output)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, Tensor, None]:  # type: ignore[override]
-        ctx.call.layer.captures.note(ctx.call.with_gradient(gradient.detach()))
-        return None, gradient, None
 
 
 class SampledModule(nn.Module):
@@ -61,6 +53,7 @@ class SampledModule(nn.Module):
     _lazydp_plain: type[nn.Module]
     _lazydp_sampler: Sampler
 
+    @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """As the plain module does."""
         layer = self._lazydp_layer
@@ -76,7 +69,7 @@ class SampledModule(nn.Module):
                 "parameters must return one tensor, or the gradients of examples can't be formed"
             )
         call = SampledCall(layer, self, inputs, layer.examples_of(self, inputs))
-        return _Capture.apply(layer.anchor, output, call)  # type: ignore[no-untyped-call]
+        return layer.captures.attach(output, call)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
         """A plain copy."""
@@ -100,10 +93,33 @@ def _detached(module: nn.Module) -> Iterator[None]:
             parameters[key] = p
 
 
+@contextmanager
+def _plain(module: SampledModule) -> Iterator[None]:
+    """Samplers ask for the very type of a module."""
+    private = type(module)
+    module.__class__ = module._lazydp_plain  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        module.__class__ = private
+
+
+def _before_recurrent(module: nn.Module, args: Any) -> None:
+    """Examples of a recurrent layer must be in the batch's order, as in every other layer."""
+    for part in module.modules():
+        part.__dict__.pop("max_batch_len", None)  # of an earlier, packed sequence
+    packed = args[0] if args else None
+    order = packed.sorted_indices if isinstance(packed, PackedSequence) else None
+    if order is not None and not torch.equal(order, torch.arange(len(order), device=order.device)):
+        raise UserError(
+            "a recurrent layer was given a packed sequence in another order than the batch's; the "
+            "gradients of different examples would be clipped as one: sort the batch by length "
+            "before it enters the model, and pack with enforce_sorted=True"
+        )
+
+
 class SampledLayers:
     """All such modules of a model as one layer: parameters may be shared among them."""
-
-    name = "other layers"
 
     def __init__(
         self,
@@ -115,13 +131,17 @@ class SampledLayers:
     ) -> None:
         """Turn the modules into their private twins. Unless `kept`, samples are formed twice."""
         self.captures = captures
-        self.anchor = torch.zeros((), requires_grad=True)
         self._kept = kept
-        self._names: dict[nn.Module, str] = {}
+        self.names: dict[nn.Module, str] = {}
         self.parameters: list[nn.Parameter] = []
         for name, module in find_sampled(model):
-            self._names[module] = name
+            self.names[module] = name
             self._add(module, samplers)
+        self._orders = [
+            module.register_forward_pre_hook(_before_recurrent)
+            for module in model.modules()
+            if isinstance(module, _OF_PARTS)
+        ]
 
     def _add(self, module: nn.Module, samplers: dict[type, Sampler]) -> None:
         plain: Any = type(module)
@@ -137,14 +157,16 @@ class SampledLayers:
 
     def undo(self) -> None:
         """Give the modules back as they were."""
-        for module in self._names:
+        for order in self._orders:
+            order.remove()
+        for module in self.names:
             module.__class__ = module.__dict__.pop("_lazydp_plain")
             for key in ("_lazydp_layer", "_lazydp_sampler", "ft_compute_sample_grad"):
                 module.__dict__.pop(key, None)
 
     def name_of(self, module: nn.Module) -> str:
         """How messages name a module."""
-        return f"'{self._names[module]}' ({type(module).__name__.removeprefix('Private')})"
+        return f"'{self.names[module]}' ({type(module).__name__.removeprefix('Private')})"
 
     def inputs_of(self, module: SampledModule, args: Any, kwargs: Any) -> list[Tensor]:
         """The tensors that a module was called with."""
@@ -192,7 +214,8 @@ class SampledLayers:
             dim = self._batch_dim(call.module)
             inputs = [t.movedim(dim, 0) if t.dim() > dim else t for t in call.inputs]
             gradient = call.gradient.movedim(dim, 0) * self.captures.scale(call.examples)
-            formed = call.module._lazydp_sampler(call.module, inputs, gradient)
+            with _plain(call.module):
+                formed = call.module._lazydp_sampler(call.module, inputs, gradient)
             for p, sample in formed.items():
                 if not p.requires_grad:
                     continue

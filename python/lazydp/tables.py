@@ -37,7 +37,6 @@ class PrivateTable:
         self.rows, self.dim = self.weight.shape
         self.modules = found.modules
         self.param_group = found.param_group
-        self.anchor = torch.zeros((), requires_grad=True)
         self.pending: list[Part] = []  # clipped, not yet applied
         self.frozen = False
         self._read_whole = [0, 0]  # last after this step, and after how many steps in a row

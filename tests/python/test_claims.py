@@ -1,15 +1,16 @@
 """What is claimed, by whose noise, and what is not."""
 
+import io
 import warnings
 
 import pytest
 import torch
 from torch import nn
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 
 import lazydp
 from lazydp import PrivacyEngine, UserError
-from models import build, loader
+from models import build, data, loader
 from training import private, seeded, step
 
 
@@ -138,3 +139,91 @@ def test_privacy_from_python():
     with pytest.raises(UserError, match="delta is 2; it must be above 0 and below 1"):
         lazydp.privacy.epsilon_of([(0.1, 1.0, 1)], 2.0)
     assert lazydp.__version__
+
+
+def claims_nothing(engine, words):
+    for ask in (engine.get_epsilon, engine.accountant.get_epsilon):
+        with pytest.warns(UserWarning, match=words):
+            assert ask(1e-5) == float("inf")
+
+
+def test_fixed_batches_claim_nothing():
+    engine = PrivacyEngine(accountant="rdp")
+    model, optimizer, batches = private(build("shared"), engine=engine)
+    step(model, optimizer, next(iter(batches)))
+    claims_nothing(engine, "poisson_sampling=False")
+
+
+def test_the_old_loader_claims_nothing():
+    engine = PrivacyEngine(accountant="rdp")
+    old = loader()
+    model, optimizer, batches = private(
+        build("shared"), engine=engine, poisson_sampling=True, batches=old
+    )
+    for batch in batches:
+        step(model, optimizer, batch)
+    assert engine.get_epsilon(1e-5) < float("inf")
+    for batch in old:
+        step(model, optimizer, batch)
+    claims_nothing(engine, "did not come from the loader")
+
+
+@pytest.mark.parametrize("accountant", ["rdp", "prv", "gdp"])
+def test_a_checkpoint_of_a_run_that_claims_nothing_claims_nothing(accountant):
+    engine = PrivacyEngine(accountant=accountant)
+    model, optimizer, batches = private(build("shared"), engine=engine)
+    step(model, optimizer, next(iter(batches)))
+    file = io.BytesIO()
+    engine.save_checkpoint(path=file, module=model, optimizer=optimizer)
+    file.seek(0)
+    other = PrivacyEngine(accountant=accountant)
+    twin, twin_optimizer, loaded = private(build("shared"), engine=other, poisson_sampling=True)
+    other.load_checkpoint(path=file, module=twin, optimizer=twin_optimizer)
+    claims_nothing(other, "poisson_sampling=False")
+
+
+def test_going_back_to_a_checkpoint_does_not_take_steps_back():
+    engine = PrivacyEngine(accountant="rdp")
+    model, optimizer, batches = private(build("shared"), engine=engine, poisson_sampling=True)
+    for batch in batches:
+        step(model, optimizer, batch)
+    file = io.BytesIO()
+    engine.save_checkpoint(path=file, module=model, optimizer=optimizer)
+    spent_then = engine.get_epsilon(1e-5)
+    for batch in batches:
+        step(model, optimizer, batch)
+    spent = engine.get_epsilon(1e-5)
+    file.seek(0)
+    engine.load_checkpoint(path=file, module=model, optimizer=optimizer)
+    assert engine.get_epsilon(1e-5) == spent > spent_then
+    fresh = PrivacyEngine(accountant="rdp")
+    twin, twin_optimizer, _ = private(build("shared"), engine=fresh, poisson_sampling=True)
+    file.seek(0)
+    fresh.load_checkpoint(path=file, module=twin, optimizer=twin_optimizer)
+    assert fresh.get_epsilon(1e-5) == spent_then
+
+
+def drawn(seed, **options):
+    torch.manual_seed(seed)
+    batches = DataLoader(TensorDataset(torch.arange(200)), batch_size=20, **options)
+    raw = nn.Sequential(nn.Embedding(200, 2), nn.Flatten())
+    _, _, loaded = private(raw, batches=batches, poisson_sampling=True)
+    torch.manual_seed(seed)
+    return [batch[0].tolist() for batch in loaded]
+
+
+def test_samples_do_not_repeat_under_a_seed():
+    assert drawn(3) != drawn(3)
+    a, b = (drawn(3, generator=torch.Generator().manual_seed(1)) for _ in range(2))
+    assert a == b  # asked for: and nothing is claimed
+
+
+def test_a_generator_of_the_loader_claims_nothing():
+    engine = PrivacyEngine(accountant="rdp")
+    batches = DataLoader(data(), batch_size=4, generator=torch.Generator())
+    model, optimizer, loaded = private(
+        build("shared"), engine=engine, batches=batches, poisson_sampling=True
+    )
+    for batch in loaded:
+        step(model, optimizer, batch)
+    claims_nothing(engine, "the loader's generator")

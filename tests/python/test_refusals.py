@@ -1,12 +1,14 @@
 """What is refused, and with which words."""
 
+import warnings
+
 import pytest
 import torch
 from torch import nn
 
-from lazydp import UserError
-from models import DIM, ROWS, Bag, Single, build
-from training import private, step
+from lazydp import PrivacyEngine, PrivacyError, UserError
+from models import DIM, ROWS, Bag, Single, assert_same, build, data, squared_loss
+from training import private, reference, step
 
 REFUSALS = {
     "max_norm": (lambda: Bag(max_norm=1.0), "max_norm 1.0"),
@@ -77,3 +79,83 @@ def test_examples_that_do_not_match_are_refused():
     model, optimizer, batches = private(Flat())
     with pytest.raises(UserError, match="'table' 16"):
         step(model, optimizer, next(iter(batches)))
+
+
+@pytest.mark.parametrize("name", ["shared", "shared_norm", "layered_norm", "twice"])
+def test_autocast_trains(name):
+    model, optimizer, batches = private(build(name), noise_multiplier=0.0)
+    expected, brute = reference(name, sigma=0.0)
+    for batch in batches:
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = squared_loss(model, batch)
+        loss.backward()
+        optimizer.step()
+        brute.step(batch)
+    assert_same(model, expected, 0.05)  # bfloat16 has three digits
+    assert all(p.dtype == torch.float32 for p in model.parameters())
+
+
+@pytest.mark.parametrize("how", ["weight_norm", "parametrization"])
+def test_a_table_with_a_computed_weight_is_refused(how):
+    model = build("single")
+    if how == "weight_norm":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            nn.utils.weight_norm(model.table)
+    else:
+        nn.utils.parametrizations.weight_norm(model.table)
+    with pytest.raises(UserError, match="computed from other parameters"):
+        private(model)
+
+
+def test_what_is_private_already_is_refused():
+    model, optimizer, _ = private(build("shared"))
+    with pytest.raises(UserError, match="private already"):
+        private(model)
+    with pytest.raises(UserError, match="table 'left' is private already"):
+        private(model._module)
+
+
+def test_a_released_model_does_not_step():
+    engine = PrivacyEngine(accountant="rdp")
+    model, optimizer, batches = private(build("shared"), engine=engine)
+    batch = next(iter(batches))
+    step(model, optimizer, batch)
+    kept = model.state_dict()
+    plain = engine.release(model)
+    squared_loss(plain, batch).backward()
+    with pytest.raises(PrivacyError, match="was released"):
+        optimizer.step()
+    assert torch.equal(kept["_module.left.weight"].clone(), plain.left.weight.detach())
+
+
+def test_export_of_a_private_model_says_what_to_do():
+    model, optimizer, batches = private(build("shared"))
+    step(model, optimizer, next(iter(batches)))
+    inputs = tuple(data()[:4][:2])
+    with pytest.raises(UserError, match="release"):
+        torch.export.export(model._module, inputs)
+    plain = PrivacyEngine().release(model)
+    exported = torch.export.export(plain, inputs).module()
+    torch.testing.assert_close(exported(*inputs), plain(*inputs))
+
+
+def test_a_graph_from_before_make_private_can_not_be_used():
+    raw = build("shared")
+    loss = squared_loss(raw, data()[:4])
+    model, optimizer, batches = private(raw)
+    with pytest.raises((RuntimeError, UserError)):
+        loss.backward()
+    step(model, optimizer, next(iter(batches)))
+
+
+def test_a_signal_during_a_step_does_not_apply_a_gradient_twice():
+    model, optimizer, batches = private(build("shared"), noise_multiplier=0.0)
+    batch = next(iter(batches))
+    squared_loss(model, batch).backward()
+    optimizer.tables.exchange.synchronise = lambda tables: (_ for _ in ()).throw(KeyboardInterrupt)
+    with pytest.raises(KeyboardInterrupt):
+        optimizer.step()
+    del optimizer.tables.exchange.synchronise
+    assert all(not table.pending for table in optimizer.tables.all)
