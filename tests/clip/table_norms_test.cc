@@ -75,7 +75,8 @@ TEST(TableNorms, OfOneBagAreThoseOfGradientsFormedInFull) {
   std::mt19937 rng(3);
   for (const bool weighted : {false, true}) {
     for (const Pooling mode : {Pooling::sum, Pooling::mean}) {
-      const std::vector<Call> calls = {random_call(kExamples, 1, mode, weighted, rng)};
+      std::vector<Call> calls;
+      calls.push_back(random_call(kExamples, 1, mode, weighted, rng));
       std::vector<float> squared(kExamples, 1.0f);
       add_squared_table_norms(calls[0].view(), squared);
       for (std::size_t i = 0; i < kExamples; ++i) {
@@ -111,7 +112,8 @@ TEST(MergedRows, HaveTheNormsOfGradientsFormedInFull) {
 
 TEST(MergedRows, NameEachRowOfAnExampleOnce) {
   std::mt19937 rng(4);
-  const std::vector<Call> calls = {random_call(kExamples, 3, Pooling::sum, true, rng)};
+  std::vector<Call> calls;
+  calls.push_back(random_call(kExamples, 3, Pooling::sum, true, rng));
   const MergedRows merged = merge_rows(views_of(calls), kExamples);
   ASSERT_EQ(merged.first.size(), kExamples + 1);
   ASSERT_EQ(merged.first.back(), merged.bags.size());
@@ -136,8 +138,8 @@ TEST(MergedRows, KeepWhatIsLeftWhenTermsCancel) {
     down.gradients.data()[j] = -1e6f;
   }
   up.bags.weights = {1.0f};
-  const std::vector<Call> calls = {up, down, up, down};
-  const MergedRows merged = merge_rows(views_of(calls), 1);
+  const std::vector<TableCall> calls = {up.view(), down.view(), up.view(), down.view()};
+  const MergedRows merged = merge_rows(calls, 1);
   ASSERT_EQ(merged.bags.size(), 1u);
   for (const float x : merged.values.row(0)) EXPECT_FLOAT_EQ(x, 2.0f);
 }

@@ -5,7 +5,7 @@ import sys
 import torch
 import torch.distributed as dist
 from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as DPDDP
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, TensorDataset
 from torch.utils.data.distributed import DistributedSampler
 
 from lazydp import PrivacyEngine, PrivacyEngineAdaptiveClipping
@@ -60,6 +60,19 @@ def train(
     return weights | {"bound": torch.tensor(float(optimizer.max_grad_norm))}
 
 
+def samples():
+    """Which of its own examples, counted from 0, this rank drew in each step."""
+    model = DPDDP(torch.nn.Sequential(torch.nn.Embedding(400, 2), torch.nn.Flatten()))
+    _, _, batches = PrivacyEngine(accountant="rdp").make_private(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.1),
+        data_loader=DataLoader(TensorDataset(torch.arange(400)), batch_size=40),
+        noise_multiplier=1.0,
+        max_grad_norm=1.0,
+    )
+    return [(batch[0] // 2).tolist() for batch in batches]
+
+
 CASES = {
     "lazy": {"noise": "lazy"},
     "each_step": {"noise": "lazy_each_step"},
@@ -84,6 +97,7 @@ def main():
     results["extra_reads"] = train(
         DPDDP(build("shared")), noise="lazy", batch=2, sampler=sampler, extra_reads=True
     )
+    results["samples"] = samples()
     torch.save(results, f"{sys.argv[1]}/{dist.get_rank()}.pt")
     dist.destroy_process_group()
 

@@ -33,3 +33,11 @@ def test_two_ranks_end_where_one_does(ranks, name):
     alone = train(build("shared"), batch=4, **CASES[name])
     for key, value in alone.items():
         torch.testing.assert_close(ranks[0][name][key], value, rtol=2e-5, atol=2e-5)
+
+
+def test_ranks_draw_their_samples_independently(ranks):
+    """20 of 200 each, ten times: 20 examples in common are expected, and 200 with one seed."""
+    pairs = zip(ranks[0]["samples"], ranks[1]["samples"], strict=True)
+    common = sum(len(set(a) & set(b)) for a, b in pairs)
+    assert sum(map(len, ranks[0]["samples"])) > 100
+    assert common < 60

@@ -49,8 +49,7 @@ void add_squared_table_norms(const TableCall& call, std::span<float> squared) {
   parallel_blocks(squared.size(), kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
     BagCoefficients bag;
     for (std::size_t i = begin; i < end; ++i) {
-      squared[i] +=
-          bag.squared(*call.bags, call.mode, i) * squared_norm(call.gradients.row(i));
+      squared[i] += bag.squared(*call.bags, call.mode, i) * squared_norm(call.gradients.row(i));
     }
   });
 }

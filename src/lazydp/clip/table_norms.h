@@ -28,8 +28,8 @@ void add_squared_table_norms(const TableCall& call, std::span<float> squared);
 
 // The gradients of a table row by row: each example names each of its rows once.
 struct MergedRows {
-  Bags bags;      // of one row each, example after example
-  Matrix values;  // bags x dim: what the row receives from the example
+  Bags bags;                       // of one row each, example after example
+  Matrix values;                   // bags x dim: what the row receives from the example
   std::vector<std::size_t> first;  // of example i's rows among the bags; the last is their number
 };
 

@@ -165,9 +165,9 @@ void bind_tables(nb::module_& module) {
       .def_prop_ro("first", [](MergedRows& self) { return array_of(self.first, self); })
       .def_prop_ro("values", [](MergedRows& self) {
         using Array = nb::ndarray<nb::numpy, float, nb::ndim<2>>;
-        return nb::cast(Array(self.values.data(), {self.values.rows(), self.values.cols()},
-                              nb::find(self)),
-                        nb::rv_policy::reference);
+        return nb::cast(
+            Array(self.values.data(), {self.values.rows(), self.values.cols()}, nb::find(self)),
+            nb::rv_policy::reference);
       });
   module.def("merge_rows", &merge, "calls"_a, "squared"_a.noconvert(), unlocked);
 
