@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shows that the tests catch errors: plants each slip in a copy of src/, alone, and expects its test
-# to turn red; without a slip all those tests must be green. Usage: run.sh [SLIP]
+# Shows that the tests catch errors: plants each slip in a copy of src/ and python/, alone, and expects
+# its test to turn red; without a slip all those tests must be green. Usage: run.sh [SLIP]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/tools.sh
@@ -9,31 +9,49 @@ work=build/planted
 log=$work/log
 limit=900 # seconds a test may take; one that hangs is not red
 
-# sync: makes the copy equal to src/. Only files that differ are written, and they become new, so
-# that the build compiles them and nothing else.
+# sync: makes the copies equal to src/ and python/. Only files that differ are written, and they become
+# new, so that the build compiles them and nothing else.
 sync() {
+  sync_folder src
+  sync_folder python
+}
+sync_folder() {
   local file
-  mkdir -p "$work/src"
+  mkdir -p "$work/$1"
   while IFS= read -r -d '' file; do
-    if ! cmp -s "src/$file" "$work/src/$file"; then
-      mkdir -p "$(dirname "$work/src/$file")"
-      cat "src/$file" >"$work/src/$file"
+    if ! cmp -s "$1/$file" "$work/$1/$file"; then
+      mkdir -p "$(dirname "$work/$1/$file")"
+      cat "$1/$file" >"$work/$1/$file"
     fi
-  done < <(cd src && find . -type f -print0)
+  done < <(cd "$1" && find . -type f -not -name '*.pyc' -print0)
   while IFS= read -r -d '' file; do
-    if [[ ! -e src/$file ]]; then rm "$work/src/$file"; fi
-  done < <(cd "$work/src" && find . -type f -print0)
+    if [[ ! -e $1/$file ]]; then rm "$work/$1/$file"; fi
+  done < <(cd "$work/$1" && find . -type f -not -name '*.pyc' -not -name '*.so*' -print0)
 }
 
 # The test programs with the sources of the copy. A slip may leave a variable unused.
 configure_planted() {
   configure_tree "$work/build" -S . -B "$work/build" -G Ninja -D CMAKE_BUILD_TYPE=Release \
-    -D LAZYDP_TESTS=ON -D LAZYDP_WERROR=OFF -D "LAZYDP_SOURCE_ROOT=$PWD/$work/src"
+    -D LAZYDP_TESTS=ON -D LAZYDP_WERROR=OFF -D "LAZYDP_SOURCE_ROOT=$PWD/$work/src" "$@"
 }
-build() { "$(find_cmake)" --build "$work/build" --target "$@" >"$log" 2>&1; }
+# build PROGRAM…: what rows name; of Python, the extension, which lands in the copy of the package.
+build() {
+  "$(find_cmake)" --build "$work/build" --target "${@/#pytest/_native}" >"$log" 2>&1 || return
+  if [[ " $* " == *" pytest "* ]]; then
+    find "$work/build" -name '_native*.so' -exec cp {} "$work/python/lazydp/" \;
+    cp "$(find build/venv -name 'libhwy.so.1' -print -quit)" "$work/python/lazydp/"
+  fi
+}
 
 # run_tests SLIP: its tests; their exit code.
 run_tests() {
+  if in_python "$1"; then
+    local arguments=()
+    read -ra arguments <<<"${filter[$1]}"
+    PYTHONPATH=$PWD/$work/python OMP_WAIT_POLICY=passive timeout "$limit" build/venv/bin/python \
+      -W ignore -m pytest -x --color=no "tests/python/${arguments[0]}" "${arguments[@]:1}" >"$log" 2>&1
+    return
+  fi
   timeout "$limit" "$(find_program "$work/build" "$1")" --gtest_brief=1 --gtest_color=no \
     --gtest_filter="${filter[$1]}" >"$log" 2>&1
 }
@@ -42,11 +60,11 @@ run_tests() {
 red() {
   local code=0
   if ! git_apply "$1" --directory="$work" 2>"$log"; then
-    echo "the patch no longer applies to src/"
+    echo "the patch no longer applies"
     return 1
   fi
-  if diff -rq src "$work/src" >/dev/null; then
-    echo "the patch changes nothing under src/"
+  if diff -rq src "$work/src" >/dev/null && diff -rq -x '*.so*' -x __pycache__ python "$work/python" >/dev/null; then
+    echo "the patch changes nothing under src/ or python/"
     return 1
   fi
   if ! build "${program[$1]}"; then
@@ -56,7 +74,7 @@ red() {
   run_tests "$1" || code=$?
   case $code in
     0) echo "NOT CAUGHT by ${filter[$1]}" && return 1 ;;
-    1) sed -nE 's/^\[  FAILED  \] ([^ ,]+)( \(.*|,.*)?$/\1/p' "$log" | awk '!seen[$0]++' | paste -sd ' ' ;;
+    1) sed -nE 's/^FAILED [^:]*::([^ ]+).*/\1/p; s/^\[  FAILED  \] ([^ ,]+)( \(.*|,.*)?$/\1/p' "$log" | awk '!seen[$0]++' | paste -sd ' ' ;;
     124) echo "${filter[$1]} took over $limit s" && return 1 ;;
     *) echo "${filter[$1]} (died with exit code $code)" ;;
   esac
@@ -79,7 +97,12 @@ mkdir -p "$work"
 sync
 mapfile -t programs < <(for slip in "${slips[@]}"; do echo "${program[$slip]}"; done | sort -u)
 echo "building ${programs[*]} with no slip (log: $log)"
-configure_planted
+if [[ " ${programs[*]} " == *" pytest "* ]]; then
+  scripts/python.sh
+  configure_planted -D LAZYDP_PYTHON=ON -D "Python_EXECUTABLE=$PWD/build/venv/bin/python"
+else
+  configure_planted
+fi
 if ! build "${programs[@]}"; then
   tail -n 30 "$log"
   exit 1

@@ -29,8 +29,17 @@ git_apply() {
   GIT_CEILING_DIRECTORIES=$(dirname "$PWD") git apply --whitespace=nowarn "${@:2}" "$(patch_of "$1")"
 }
 
-# tests_of FOLDER ROW: the names of the tests that its filter selects, in the programs under FOLDER.
+# in_python ROW: whether pytest runs its tests; their filter is then pytest's arguments.
+in_python() { [[ ${program[$1]} == pytest ]]; }
+
+# tests_of FOLDER ROW: the names of the tests that its filter selects, in the programs under FOLDER;
+# of Python, the files.
 find_program() { find "$1" -type f -name "${program[$2]}" -perm -u+x -print -quit; }
 tests_of() {
+  if in_python "$2"; then
+    local file=${filter[$2]%% *}
+    grep -l "^def test_" "tests/python/$file"
+    return
+  fi
   "$(find_program "$1" "$2")" --gtest_list_tests --gtest_filter="${filter[$2]}" | grep '^  ' | grep -v DISABLED_
 }

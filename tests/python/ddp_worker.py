@@ -73,6 +73,25 @@ def samples():
     return [(batch[0] // 2).tolist() for batch in batches]
 
 
+def dense_noise():
+    """What one step of noise alone makes of a dense layer, from the secret generator."""
+    torch.manual_seed(0)
+    raw = torch.nn.Sequential(torch.nn.EmbeddingBag(5, 64), torch.nn.Linear(64, 64))
+    ids = torch.zeros(8, 1, dtype=torch.int64)
+    model, optimizer, _ = PrivacyEngine(accountant="rdp").make_private(
+        module=DPDDP(raw),
+        optimizer=torch.optim.SGD(raw.parameters(), lr=1.0),
+        data_loader=DataLoader(TensorDataset(ids), batch_size=4),
+        noise_multiplier=2.0,
+        max_grad_norm=0.5,
+        poisson_sampling=False,
+    )
+    before = raw[1].weight.detach().clone()
+    (model(ids[:2]) * 0).sum().backward()
+    optimizer.step()
+    return (raw[1].weight.detach() - before) * 4  # times the batch of all ranks
+
+
 CASES = {
     "lazy": {"noise": "lazy"},
     "each_step": {"noise": "lazy_each_step"},
@@ -98,6 +117,7 @@ def main():
         DPDDP(build("shared")), noise="lazy", batch=2, sampler=sampler, extra_reads=True
     )
     results["samples"] = samples()
+    results["dense_noise"] = {"noise": dense_noise()}
     torch.save(results, f"{sys.argv[1]}/{dist.get_rank()}.pt")
     dist.destroy_process_group()
 

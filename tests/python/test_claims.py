@@ -227,3 +227,19 @@ def test_a_generator_of_the_loader_claims_nothing():
     for batch in loaded:
         step(model, optimizer, batch)
     claims_nothing(engine, "the loader's generator")
+
+
+def test_adaptive_clipping_pays_for_its_count():
+    """Part of the noise multiplier is spent on the count of unclipped examples."""
+    _, optimizer, _ = private(
+        build("shared"),
+        noise_multiplier=0.5,
+        clipping="adaptive",
+        target_unclipped_quantile=0.5,
+        clipbound_learning_rate=0.2,
+        max_clipbound=10.0,
+        min_clipbound=0.1,
+        unclipped_num_std=1.0,
+    )
+    assert optimizer._noise_std() == pytest.approx((0.5**-2 - 2.0**-2) ** -0.5 * 1.3)
+    assert optimizer.noise_multiplier == 0.5  # what the accountant sees

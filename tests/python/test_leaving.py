@@ -138,3 +138,14 @@ def test_release_gives_a_plain_module_and_ends_training():
             p.grad_sample = torch.zeros(4, *p.shape)
             p.summed_grad = None
         optimizer.step()
+
+
+def test_what_is_released_has_all_of_its_noise():
+    """Nothing but the release settles here; eager noise is the oracle."""
+    for leave in (PrivacyEngine().release, lambda m: m.to_standard_module()):
+        model, optimizer, batches = private(build("shared"), noise="lazy_each_step", **seeded())
+        expected, brute = reference("shared")
+        batch = next(iter(batches))
+        step(model, optimizer, batch)
+        brute.step(batch)
+        assert_same(leave(model), expected)

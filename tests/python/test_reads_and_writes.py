@@ -7,6 +7,7 @@ import copy
 import io
 import os
 import pickle
+import signal
 import warnings
 
 import pytest
@@ -246,6 +247,7 @@ def in_child(work):
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:
+        signal.alarm(20)  # where it is not refused, it may wait for threads that were not forked
         try:
             work()
             os.write(writing, b"nothing")
