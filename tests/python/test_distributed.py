@@ -44,5 +44,5 @@ def test_ranks_draw_their_samples_independently(ranks):
 
 
 def test_dense_noise_counts_once_for_all_ranks(ranks):
-    """4,096 normals: the variance is within 10 % but for one run in 10^5; with two ranks' it is 4."""
+    """4,096 normals: the variance is within 10 % with odds of 1e-5; two ranks' is 4."""
     assert float(ranks[0]["dense_noise"]["noise"].var()) == pytest.approx(1.0, rel=0.1)
