@@ -27,7 +27,7 @@ awk '/^\\include embed.cc$/ { print "~~~cpp"; while ((getline line < "examples/e
   docs/api.md >"$pages/api.md"
 
 # In the order in which one reads them; a page that nobody listed comes at the end.
-first=(index guide tutorial-pytorch migrating-from-opacus data privacy utility performance paper reliability scaling algorithms api
+first=(index guide tutorial-pytorch migrating-from-opacus data privacy auditing utility performance paper reliability scaling algorithms api
   adding-an-algorithm formats architecture source contributing releasing security changelog)
 {
   cat docs/mkdocs.yml

@@ -10,17 +10,21 @@ import torch as _torch  # noqa: F401  its OpenMP threads come first, so that bot
 from lazydp import privacy
 from lazydp._native import InternalError, IoError, PrivacyError, UserError
 from lazydp.adaptive import PrivacyEngineAdaptiveClipping
+from lazydp.audit import AuditResult, audit, audit_one_run
 from lazydp.engine import PrivacyEngine
 from lazydp.rule import sgd_group
 
 __version__ = _version("lazydp")
 __all__ = [
+    "AuditResult",
     "InternalError",
     "IoError",
     "PrivacyEngine",
     "PrivacyEngineAdaptiveClipping",
     "PrivacyError",
     "UserError",
+    "audit",
+    "audit_one_run",
     "privacy",
     "sgd_group",
 ]

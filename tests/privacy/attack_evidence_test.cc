@@ -5,6 +5,9 @@
 #include <cmath>
 #include <random>
 
+#include "lazydp/privacy/binomial.h"
+#include "lazydp/privacy/gaussian_dp.h"
+
 namespace lazydp {
 namespace {
 
@@ -64,6 +67,75 @@ TEST(AttackEvidence, TellsTwoConstantsApart) {
   EXPECT_GT(best_threshold(scores, 1e-6).mu, 4.0);
   scores.with.assign(1000, -2.0);
   EXPECT_EQ(best_threshold(scores, 1e-6).mu, 0.0);
+}
+
+// scipy.stats.binom: cdf(45, 100, .5), sf(1059, 2000, .5), cdf(0, 10, .3), ppf.
+TEST(Binomial, HasTheTabulatedTails) {
+  EXPECT_NEAR(binomial_cdf(45, 100, 0.5), 0.18410080866334816, 1e-12);
+  EXPECT_NEAR(binomial_tail(1060, 2000, 0.5), 0.0038885594509893715, 1e-12);
+  EXPECT_NEAR(binomial_cdf(0, 10, 0.3), 0.0282475249, 1e-12);
+  EXPECT_EQ(binomial_cdf(10, 10, 0.3), 1.0);
+  EXPECT_EQ(binomial_tail(0, 10, 0.3), 1.0);
+  EXPECT_EQ(binomial_quantile(0.95, 100, 0.5), 58U);
+  EXPECT_EQ(binomial_quantile(0.95, 1000, 0.0), 0U);
+}
+
+// The claim is Gaussian, so a p-value at alpha says what the bound on mu says.
+TEST(PValue, AgreesWithTheBoundOnMu) {
+  for (unsigned seed = 0; seed < 20; ++seed) {
+    const double alpha = 0.05;
+    const AttackEvidence found = evidence(normal_scores(1.0, 500, seed), 0.5, alpha);
+    for (const double factor : {0.9, 0.97, 1.03, 1.1}) {
+      const bool refuted = p_value(found, TradeOff::gaussian(found.mu * factor)) <= alpha;
+      EXPECT_EQ(refuted, factor < 1.0) << seed << " " << factor;
+    }
+  }
+}
+
+// Of 400 at 10 %: more than 64 with probability below 1e-4.
+TEST(PValue, RefutesATrueClaimNoMoreOftenThanAlpha) {
+  for (const double mu : {0.27, 0.72, 1.7}) {  // epsilon 1, 3, 8 at delta 1e-5
+    const TradeOff claim = TradeOff::gaussian(mu);
+    int wrong = 0;
+    for (unsigned seed = 0; seed < 400; ++seed) {
+      const AttackEvidence found = evidence(normal_scores(mu, 300, seed), mu / 2, 0.1);
+      wrong += p_value(found, claim) <= 0.1 ? 1 : 0;
+    }
+    EXPECT_LE(wrong, 64) << mu;
+  }
+}
+
+// The power that is asked for, 0.9, against half the noise: fewer than 80 of 100 with probability
+// 1e-3. Thresholds are the perfect attack's, not those of half the runs.
+TEST(RunsNeeded, AreEnoughToCatchHalfTheNoise) {
+  for (const double mu : {0.27, 0.72, 1.7}) {
+    const TradeOff claim = TradeOff::gaussian(mu);
+    const auto runs = runs_needed(claim, TradeOff::gaussian(2 * mu), 1e-3, 0.9);
+    ASSERT_TRUE(runs);
+    double threshold = 0.0, best = 0.0;
+    for (double t = -1; t < 5; t += 0.1) {  // where the two curves are farthest apart
+      const double apart = claim.least_miss(normal_cdf(-t)) - normal_cdf(t - 2 * mu);
+      const double noise = std::sqrt(normal_cdf(t - 2 * mu) + normal_cdf(-t));
+      if (apart / noise > best) best = apart / noise, threshold = t;
+    }
+    int caught = 0;
+    for (unsigned seed = 0; seed < 100; ++seed) {
+      const AttackEvidence found = evidence(normal_scores(2 * mu, *runs, seed), threshold, 1e-3);
+      caught += p_value(found, claim) <= 1e-3 ? 1 : 0;
+    }
+    EXPECT_GE(caught, 80) << mu;
+  }
+}
+
+TEST(RunsNeeded, AreNoneWhereTheTruthKeepsTheClaim) {
+  EXPECT_FALSE(runs_needed(TradeOff::gaussian(1.0), TradeOff::gaussian(0.9), 1e-3, 0.9));
+}
+
+// Half of the runs that are too few: 500 false alarms of 500 say nothing, and neither do 0 of 3.
+TEST(PValue, IsOneForAnAttackThatSaysNothing) {
+  const TradeOff claim = TradeOff::gaussian(0.27);
+  EXPECT_EQ(p_value({.false_alarms = 500, .runs_without = 500, .runs_with = 500}, claim), 1.0);
+  EXPECT_GT(p_value({.runs_without = 3, .runs_with = 3}, claim), 0.01);
 }
 
 }  // namespace

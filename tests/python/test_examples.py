@@ -37,7 +37,12 @@ def test_matrix_factorisation():
     assert run("matrix_factorisation", "--made-up-examples=10000", "--epochs=6") < 0.8
 
 
-PAGES = ["README.md", "docs/migrating-from-opacus.md", "docs/tutorial-pytorch.md"]
+PAGES = [
+    "README.md",
+    "docs/auditing.md",
+    "docs/migrating-from-opacus.md",
+    "docs/tutorial-pytorch.md",
+]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -39,8 +39,13 @@ constexpr std::array kFlags = {
     Flag{"--algorithms", &G::algorithms, kBench, "A,B,...", kTraining,
          "the contenders; those of one backward pass"},
 
-    Flag{"--canary", &G::canary, kAudit, "rare|repeated", kTraining,
-         "the example that is looked for: rare ids, or one id many times in a bag; rare"},
+    Flag{"--canary", &G::canary, kAudit, "rare|repeated|person", kTraining,
+         "the example that is looked for: rare ids, one id many times in a bag, or a person with "
+         "several examples, who is the unit; rare"},
+    Flag{"--one-run", &G::one_run, kAudit, "", kTraining,
+         "train one model of full size instead, on the click task, with many canaries in or out"},
+    Flag{"--canaries", &G::canaries, kAudit, "N", kTraining,
+         "of --one-run, each in with probability 1/2; 32768"},
     Flag{"--runs", &G::runs, kAudit, "N", kTraining,
          "tiny models to train with the canary, and as many without; 20000"},
     Flag{"--runs", &G::runs, kSweep, "N", kTraining,
@@ -92,8 +97,9 @@ constexpr std::array kFlags = {
     Flag{"--sampling", &G::sampling, kTrain, "poisson|shuffled", kData,
          "how batches are drawn; shuffled claims no epsilon; poisson; for sgd without "
          "--privacy-unit shuffled"},
-    Flag{"--sampling-rate", &G::sampling_rate, kMechanism, "Q", kData,
-         "probability that an example joins a step; instead of --batch"},
+    Flag{"--sampling-rate", &G::sampling_rate, kMechanism | kAudit, "Q", kData,
+         "probability that an example joins a step; instead of --batch (lazydp audit: 1, with "
+         "--one-run 0.25)"},
     Flag{"--batch", &G::batch, kRuns | kCosts, "N", kData, "expected examples in a step"},
     Flag{"--steps", &G::steps, kMechanism | kAudit, "N", kData, "how many steps to train"},
     Flag{"--epochs", &G::epochs, kMechanism, "X", kData,
@@ -101,7 +107,7 @@ constexpr std::array kFlags = {
 
     Flag{"--lr", &G::lr, kTrain, "RATE", kTraining, "learning rate of the tables"},
     Flag{"--dense-lr", &G::dense_lr, kTrain, "RATE", kTraining, "learning rate of the MLPs"},
-    Flag{"--lr-schedule", &G::lr_schedule, kTrain, "SCHEDULE", kTraining,
+    Flag{"--lr-schedule", &G::lr_schedule, kTrain | kAudit, "SCHEDULE", kTraining,
          "constant, linear, poly:POWER, cosine or step:EVERY:FACTOR, each optionally after "
          "warmup:STEPS,"},
     Flag{"--dense-optimizer", &G::dense_optimizer, kTrain, "sgd|momentum|adam|adagrad", kTraining,
@@ -138,7 +144,7 @@ constexpr std::array kFlags = {
     Flag{"--stages", &G::stages, kRuns, "fused|split", kRun,
          "split: slower kernels that time the paper's stages apart; fused"},
     Flag{"--threads", &G::threads, kOut | predict_flags | kSweep, "N", kRun, "all cores", false},
-    Flag{"--eval-every", &G::eval_every, kTrain, "STEPS", kRun,
+    Flag{"--eval-every", &G::eval_every, kTrain | kAudit, "STEPS", kRun,
          "held-out AUC, log-loss, normalised entropy and calibration while training; only at the "
          "end"},
     Flag{"--eval-examples", &G::eval_examples, kTrain, "N", kRun,
@@ -161,9 +167,10 @@ constexpr std::array kFlags = {
          "the run's folder: config, metrics, secret checkpoints and, at the end, model/", false},
     Flag{"--out", &G::out, kPaper, "DIR", kFiles,
          "for a CSV and SVGs of each experiment, and index.html with all of them", false},
-    Flag{"--checkpoint-every", &G::checkpoint_every, kTrain, "N|TIME", kFiles,
-         "save the state every so many steps (500) or so often (10m); never"},
-    Flag{"--table-storage", &G::table_storage, kRuns, "memory|file:DIR", kFiles,
+    Flag{"--checkpoint-every", &G::checkpoint_every, kTrain | kAudit, "N|TIME", kFiles,
+         "save the state every so many steps (500) or so often (10m); never (lazydp audit: steps, "
+         "and each time go on from there)"},
+    Flag{"--table-storage", &G::table_storage, kRuns | kAudit, "memory|file:DIR", kFiles,
          "where tables live: file:DIR keeps the rows that were ever read in files there, secret as "
          "checkpoints are, for tables larger than memory; memory"},
     Flag{"--key-file", &G::key_file, train_flags | kFolder, "FILE", kFiles,

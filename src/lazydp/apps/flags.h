@@ -14,7 +14,7 @@ using Text = std::optional<std::string>;
 
 // A field for each flag; empty where the user said nothing. Flags and config files both end here.
 struct Given {
-  Text algorithm, algorithms, canary, runs;
+  Text algorithm, algorithms, canary, runs, one_run, canaries;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
   Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs;
   Text lr, dense_lr, lr_schedule, weight_decay, dense_optimizer, table_optimizer;

@@ -61,6 +61,14 @@ double fraction(std::string_view name, std::string_view text) {
   return *value;
 }
 
+double between_0_and_1(std::string_view name, std::string_view text, std::string_view example) {
+  const auto value = number(text);
+  if (!value || !(*value > 0.0 && *value < 1.0)) {
+    refuse(name, text, "above 0 and below 1, for example " + std::string(example));
+  }
+  return *value;
+}
+
 bool truth(std::string_view name, std::string_view text) {
   if (text == "true") return true;
   if (text == "false") return false;

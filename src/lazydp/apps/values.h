@@ -27,6 +27,8 @@ double positive(std::string_view name, std::string_view text);          // and f
 double zero_or_positive(std::string_view name, std::string_view text);  // and finite
 double positive_or_inf(std::string_view name, std::string_view text);
 double fraction(std::string_view name, std::string_view text);  // above 0, at most 1
+double between_0_and_1(std::string_view name, std::string_view text,
+                       std::string_view example);  // above 0, below 1
 
 bool truth(std::string_view name, std::string_view text);  // true | false
 

@@ -24,6 +24,7 @@ void privacy_steps(const Given& given);    // the most steps within a budget
 void privacy_delta(const Given& given);    // delta at an epsilon
 void privacy_curve(const Given& given);    // epsilon over steps
 void audit(const Given& given);            // tries to break the claim
+void audit_one_run(const Given& given);    // the same, at full size and in one run
 void algorithms(const Given& given);       // the table of the seven
 
 }  // namespace lazydp::apps

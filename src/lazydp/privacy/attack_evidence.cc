@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lazydp/base/error.h"
+#include "lazydp/privacy/binomial.h"
 #include "lazydp/privacy/gaussian_dp.h"
 
 namespace lazydp {
@@ -11,34 +11,15 @@ namespace {
 
 constexpr int kThresholds = 400;
 
-// P(Binomial(trials, p) <= hits) where hits < trials p: terms fall from the largest, at `hits`.
-double lower_tail(std::uint64_t hits, std::uint64_t trials, double p) {
-  const auto n = static_cast<double>(trials);
-  auto k = static_cast<double>(hits);
-  double term = std::exp(std::lgamma(n + 1) - std::lgamma(k + 1) - std::lgamma(n - k + 1) +
-                         k * std::log(p) + (n - k) * std::log1p(-p));
-  double sum = term;
-  for (; k > 0 && term > sum * 1e-17; --k) {
-    term *= k * (1 - p) / ((n - k + 1) * p);
-    sum += term;
-  }
-  return sum;
+// Whether two rates that are bounded at level alpha contradict the claim.
+bool refutes(const AttackEvidence& found, const TradeOff& claim, double alpha) {
+  const double false_alarm =
+      binomial_upper_bound(found.false_alarms, found.runs_without, alpha / 2);
+  const double miss = binomial_upper_bound(found.misses, found.runs_with, alpha / 2);
+  return claim.least_miss(false_alarm) > miss;
 }
 
 }  // namespace
-
-// Found by halving on the binomial sum itself: a few hundred terms, and no special function.
-double binomial_upper_bound(std::uint64_t hits, std::uint64_t trials, double alpha) {
-  check(hits <= trials && trials > 0, "hits among trials");
-  if (hits == trials) return 1;
-  double low = static_cast<double>(hits) / static_cast<double>(trials);
-  double high = 1;
-  for (int i = 0; i < 60 && high - low > 1e-15; ++i) {
-    const double middle = (low + high) / 2;
-    (lower_tail(hits, trials, middle) > alpha ? low : high) = middle;
-  }
-  return high;
-}
 
 AttackEvidence evidence(const AttackScores& scores, double threshold, double alpha) {
   const auto above = [&](double score) { return score > threshold; };
@@ -66,6 +47,43 @@ AttackEvidence best_threshold(const AttackScores& scores, double alpha) {
     if (i == 0 || found.mu > best.mu) best = found;
   }
   return best;
+}
+
+double p_value(const AttackEvidence& evidence, const TradeOff& claim) {
+  if (!refutes(evidence, claim, 1.0)) return 1;
+  double low = std::log(1e-12), high = 0;
+  for (int i = 0; i < 40; ++i) {
+    const double middle = (low + high) / 2;
+    (refutes(evidence, claim, std::exp(middle)) ? high : low) = middle;
+  }
+  return std::exp(high);
+}
+
+// Each of the two counts is worse than the one that is tried with half of what power allows.
+std::optional<std::uint64_t> runs_needed(const TradeOff& claim, const TradeOff& truth, double alpha,
+                                         double power) {
+  const double level = (1 + power) / 2;
+  const auto enough = [&](std::uint64_t runs) {
+    for (double rate = 0.5; rate > 0.2 / static_cast<double>(runs); rate *= 0.9) {
+      const AttackEvidence usual{.false_alarms = binomial_quantile(level, runs, rate),
+                                 .misses = binomial_quantile(level, runs, truth.least_miss(rate)),
+                                 .runs_without = runs,
+                                 .runs_with = runs};
+      if (refutes(usual, claim, alpha)) return true;
+    }
+    return false;
+  };
+  std::uint64_t high = 1;
+  while (!enough(high)) {
+    if (high >= kMostRuns) return {};
+    high *= 2;
+  }
+  std::uint64_t low = high / 2;
+  while (high - low > 1 + high / 64) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    (enough(middle) ? high : low) = middle;
+  }
+  return high;
 }
 
 }  // namespace lazydp

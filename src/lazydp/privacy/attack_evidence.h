@@ -3,14 +3,12 @@
 // confidence.
 
 #include <cstdint>
-#include <span>
+#include <optional>
 #include <vector>
 
-namespace lazydp {
+#include "lazydp/privacy/trade_off.h"
 
-// The largest probability under which `hits` or fewer hits in `trials` still happen with
-// probability `alpha`: above the true one with confidence 1 - alpha (Clopper, Pearson 1934).
-double binomial_upper_bound(std::uint64_t hits, std::uint64_t trials, double alpha);
+namespace lazydp {
 
 // Scores of independent runs without and with the example in question. A larger score should mean
 // "with".
@@ -35,5 +33,16 @@ AttackEvidence evidence(const AttackScores& scores, double threshold, double alp
 
 // The evidence of the threshold that does best on `scores`: for choosing it, not to be believed.
 AttackEvidence best_threshold(const AttackScores& scores, double alpha);
+
+// The smallest alpha at which these counts contradict `claim`: a p-value. Both rates are bounded
+// from above, each with half of alpha, and no attack on what keeps the claim has both.
+double p_value(const AttackEvidence& evidence, const TradeOff& claim);
+
+inline constexpr std::uint64_t kMostRuns = 100'000'000;
+
+// How many runs of each kind refute `claim` at `alpha` with probability `power` at least, if the
+// mechanism is really `truth` and the attack is perfect; none up to kMostRuns.
+std::optional<std::uint64_t> runs_needed(const TradeOff& claim, const TradeOff& truth, double alpha,
+                                         double power);
 
 }  // namespace lazydp

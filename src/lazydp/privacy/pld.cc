@@ -13,6 +13,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLost = 1e-8;  // of delta, cut off in the noise's tails
 constexpr double kSmallestDelta = 1e-200;
+constexpr std::size_t kWindows = 7;       // through which a whole curve is looked at
 constexpr double kWorthTightness = 0.02;  // below it there is no privacy to be tight about
 
 double least_noise(const Ledger& ledger) {
@@ -69,6 +70,30 @@ double pld_delta(const Ledger& ledger, double epsilon) {
   const double by_rdp = rdp_delta(ledger, epsilon);
   if (ledger.steps() == 0 || least_noise(ledger) < kWorthTightness) return by_rdp;
   return std::min(by_rdp, delta_bound(ledger, epsilon, Bound::up, 1e-6 * by_rdp));
+}
+
+std::vector<double> pld_deltas(const Ledger& ledger, std::span<const double> epsilons) {
+  std::vector<double> deltas;
+  for (const double epsilon : epsilons) deltas.push_back(rdp_delta(ledger, epsilon));
+  if (ledger.steps() == 0 || least_noise(ledger) < kWorthTightness || deltas.empty()) return deltas;
+  const Phases phases = merged_phases(ledger);
+  const auto steps = static_cast<double>(ledger.steps());
+  const double reach = reach_for(steps, std::max(1e-6 * deltas.back(), kSmallestDelta));
+  std::vector<double> worst(epsilons.size(), 0.0);
+  for (const Direction direction : {Direction::remove, Direction::add}) {
+    const LossSum sum = loss_sum(phases, direction, Bound::up, reach);
+    std::vector<double> least = deltas;
+    for (std::size_t w = 0; w < kWindows; ++w) {
+      const double middle = epsilons[(epsilons.size() - 1) * w / (kWindows - 1)];
+      const PrivacyCurve curve(sum, window_for_epsilon(sum, middle), Bound::up,
+                               steps * mass_beyond(reach));
+      for (std::size_t i = 0; i < epsilons.size(); ++i) {
+        least[i] = std::min(least[i], curve.delta(epsilons[i]));
+      }
+    }
+    for (std::size_t i = 0; i < worst.size(); ++i) worst[i] = std::max(worst[i], least[i]);
+  }
+  return worst;
 }
 
 double pld_epsilon_lower(const Ledger& ledger, double delta) {

@@ -22,4 +22,5 @@ NB_MODULE(_native, module) {
   lazydp::bind_random(module);
   lazydp::bind_tables(module);
   lazydp::bind_privacy(module);
+  lazydp::bind_audit(module);
 }

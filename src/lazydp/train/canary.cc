@@ -7,6 +7,7 @@ namespace {
 
 constexpr RowId kRows = 8;
 constexpr std::size_t kRepeats = 64;
+constexpr std::size_t kExamplesOfPerson = 3;
 
 }  // namespace
 
@@ -25,14 +26,19 @@ RowId canary_row() {
 }
 
 CanaryData::CanaryData(Canary canary, Presence presence) {
-  for (RowId i = 0; i + 1 < static_cast<RowId>(kCanaryExamples); ++i) {
+  for (RowId i = 0; i + 1 < static_cast<RowId>(kCanaryUnits); ++i) {
     const float sign = i % 2 == 0 ? 1.0f : -1.0f;
     examples_.push_back({.dense = {sign, 0.5f}, .label = static_cast<float>(i % 2), .bag = {i}});
   }
   if (presence == Presence::without) return;
   const std::size_t times = canary == Canary::repeated ? kRepeats : 1;
-  examples_.push_back(
-      {.dense = {1.0f, -1.0f}, .label = 1.0f, .bag = std::vector<RowId>(times, canary_row())});
+  const std::size_t examples = canary == Canary::person ? kExamplesOfPerson : 1;
+  for (std::size_t i = 0; i < examples; ++i) {
+    examples_.push_back({.dense = {1.0f, -1.0f},
+                         .label = 1.0f,
+                         .bag = std::vector<RowId>(times, canary_row()),
+                         .unit = canary == Canary::person ? 1U : 0U});
+  }
 }
 
 std::size_t CanaryData::dense_features() const {
@@ -41,6 +47,12 @@ std::size_t CanaryData::dense_features() const {
 
 std::vector<RowId> CanaryData::table_rows() const {
   return canary_shape().table_rows;
+}
+
+std::vector<std::uint64_t> CanaryData::unit_keys() const {
+  std::vector<std::uint64_t> keys;
+  for (const Example& example : examples_) keys.push_back(example.unit);
+  return keys;
 }
 
 void CanaryData::read(std::span<const ExampleId> ids, Batch& batch) const {

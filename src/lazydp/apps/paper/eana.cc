@@ -37,10 +37,19 @@ Untouched untouched_rows(const TinyRun& run) {
 
 AuditFinding verdict_on(const Lab& lab, std::string_view algorithm) {
   AuditPlan plan;
-  plan.recipe = recipe(algorithm);
+  plan.run.recipe = recipe(algorithm);
   plan.runs = lab.effort().audit_runs;
   plan.seed = lab.seed();
   return audit(plan);
+}
+
+std::string outcome(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::broken: return ": broken";
+    case Verdict::stands: return ": stands";
+    case Verdict::nothing: break;
+  }
+  return ": too few runs to tell";
 }
 
 void count_leaks(Lab& lab, Findings& findings) {
@@ -63,7 +72,7 @@ void count_leaks(Lab& lab, Findings& findings) {
                         std::string(name_of(Standing::measured))});
     told.push_back(with_commas(static_cast<double>(count.rows)) + " of " +
                    with_commas(static_cast<double>(count.of)));
-    told.push_back(fixed(finding.proven_epsilon, 2) + (finding.caught() ? ": broken" : ": stands"));
+    told.push_back(fixed(finding.proven_epsilon, 2) + outcome(finding.verdict));
   }
   findings.comparisons.push_back(
       {"rows never noised, EANA and LazyDP", "EANA: those that nobody accessed",

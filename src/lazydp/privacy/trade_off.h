@@ -1,0 +1,49 @@
+#pragma once
+// What a claim lets an attacker achieve: for every rate of false alarms the least rate of misses.
+
+#include <span>
+#include <vector>
+
+#include "lazydp/privacy/ledger.h"
+
+namespace lazydp {
+
+// A convex, symmetric trade-off function f (Dong, Roth, Su 2019): whoever tells two neighbouring
+// data sets apart with false alarms at rate a misses at a rate of at least f(a). Made of straight
+// lines, each of which an (epsilon, delta) guarantees; between them it is below the truth, so that
+// what contradicts it contradicts the claim.
+class TradeOff {
+ public:
+  struct Point {
+    double epsilon;  // >= 0
+    double delta;    // in [0, 1]
+  };
+
+  // Of a mechanism that is (epsilon, delta)-differentially private for each of the points. Throws
+  // UserError for what no mechanism can be.
+  explicit TradeOff(std::span<const Point> points);
+
+  // Of a ledger, by the tight accountant.
+  static TradeOff of(const Ledger& ledger);
+  // Of mu-GDP, by its closed form. `mu` is positive and finite.
+  static TradeOff gaussian(double mu);
+
+  // f(a), for a rate of false alarms in [0, 1].
+  double least_miss(double false_alarm) const { return least_chance(1 - false_alarm); }
+
+  // The least probability, for one neighbour, of an event that has probability x for the other:
+  // f(1 - x), exact for small x too.
+  double least_chance(double x) const;
+
+ private:
+  struct Line {
+    double at_zero, slope;
+    double from;  // the largest of all lines from here to where the next begins
+  };
+  std::vector<Line> lines_;  // of least_chance, by slope
+};
+
+// What the same ledger would be with its noise multiplied by `factor`.
+Ledger with_noise_times(const Ledger& ledger, double factor);
+
+}  // namespace lazydp
