@@ -187,7 +187,7 @@ def _choose_one(rows: Rows | None, score: Callable[[nn.Module], Any] | None) -> 
 
 
 def _curves(claim: Claim, factor: float) -> tuple[_native.TradeOff, _native.TradeOff]:
-    """The trade-off curve of the claim, and of the same with its noise times `factor`."""
+    """The trade-off curve of the claim, and what an attack sees with its noise times `factor`."""
     if isinstance(claim, tuple) and isinstance(claim[0], int | float):
         epsilon, delta = float(claim[0]), float(claim[1])
         mu = _gaussian_mu(epsilon, delta)
@@ -198,7 +198,7 @@ def _curves(claim: Claim, factor: float) -> tuple[_native.TradeOff, _native.Trad
         ledger = [(q, noise, n) for noise, q, n in ledger.accountant.history]
     events = [(float(q), float(noise), int(n)) for q, noise, n in ledger]
     _require(len(events) > 0, "the claim is a ledger without steps; train first, or state it")
-    return _native.TradeOff.of_events(events, 1.0), _native.TradeOff.of_events(events, factor)
+    return _native.TradeOff.of_events(events), _native.TradeOff.of_sum(events, factor)
 
 
 def _gaussian_mu(epsilon: float, delta: float) -> float:

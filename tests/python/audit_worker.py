@@ -1,4 +1,4 @@
-"""What test_audit.py starts on every rank: one audit with all the noise, one with a third of it."""
+"""What test_audit.py starts on every rank: one audit with all the noise, one with half of it."""
 
 import sys
 from pathlib import Path
@@ -9,7 +9,10 @@ from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as D
 
 import lazydp
 from audited import OTHERS, train
-from test_audit import CANARIES, CLAIM, SIGMA, third
+from test_audit import EVERY_STEP, halved, noise_for
+
+CANARIES, STEPS = EVERY_STEP["canaries"], EVERY_STEP["epochs"]
+SIGMA = noise_for(1.0, STEPS)
 
 
 def coins(count):
@@ -21,14 +24,15 @@ def coins(count):
 def main():
     dist.init_process_group("gloo")
     verdicts = []
-    for change in (None, third):
+    for change in (None, halved):
 
         def make_run(included, change=change):
-            return train(included, noise_multiplier=SIGMA, epochs=6, wrap=DPDDP, change=change)[0]
+            options = {"batches": 1, "epochs": STEPS, "wrap": DPDDP, "change": change}
+            return train(included, noise_multiplier=SIGMA, **options)[0]
 
         found = lazydp.audit_one_run(
             make_run,
-            claim=CLAIM,
+            claim=[(1.0, SIGMA, STEPS)],
             canaries=CANARIES,
             rows={"table.weight": OTHERS + torch.arange(CANARIES)},
             coins=coins,

@@ -44,7 +44,7 @@ def attack(batches=4, epochs=6, canaries=CANARIES, **options):
 
 
 USES = {
-    "poisson": {},
+    "plain": {},
     "ghost": {"mode": "ghost"},
     "schedule": {"schedule": True},
     "evaluation": {"evaluate": True},
@@ -55,10 +55,21 @@ USES = {
 }
 
 
+# Where everybody is in every step, so many canaries are enough to see half the noise.
+EVERY_STEP = {"batches": 1, "epochs": 4, "canaries": 16_000}
+
+
 @pytest.mark.parametrize("use", USES)
 def test_the_claim_stands(use):
-    found = attack(**USES[use])
+    found = attack(**(USES[use] | EVERY_STEP))
     assert found.verdict == "stands", str(found)
+
+
+def test_the_claim_stands_with_poisson_samples():
+    """A released model shows less of these than the accountant must assume, and the plan knows."""
+    with pytest.warns(UserWarning, match="to catch half the noise it takes"):
+        found = attack()
+    assert found.verdict == "nothing" and found.p_value > 0.05, str(found)
 
 
 def halved(optimizer):
@@ -69,18 +80,17 @@ def third(optimizer):
     optimizer.noise_multiplier /= 3
 
 
-# With Poisson samples a released model shows less than the accountant must assume: of half the
-# noise this many canaries are sure to see when everybody is in every step.
-EVERY_STEP = {"batches": 1, "epochs": 4, "canaries": 16_000}
 ERRORS = {
     "half_the_noise": {"change": halved} | EVERY_STEP,
     "half_the_noise_evaluated": {"change": halved, "evaluate": True} | EVERY_STEP,
-    "a_third_of_the_noise": {"change": third},
+    "half_the_noise_reloaded": {"change": halved, "reload": True} | EVERY_STEP,
+    "a_third_of_the_noise_of_samples": {"change": third},
     "only_touched_rows": {"noise": "touched_rows"},
     "not_settled": {"settle": False},
 }
 
 
+@pytest.mark.filterwarnings("ignore:canaries is")
 @pytest.mark.parametrize("error", ERRORS)
 def test_errors_are_caught(error):
     found = attack(**ERRORS[error])
@@ -142,10 +152,11 @@ def test_a_score_of_ones_own():
 
 
 def test_the_claim_may_be_an_engine_that_trained():
-    _, engine = train(torch.tensor([True]), noise_multiplier=SIGMA, epochs=6)
-    scores = torch.zeros(CANARIES)
+    sigma = noise_for(1.0, 4)
+    _, engine = train(torch.tensor([True]), noise_multiplier=sigma, batches=1, epochs=4)
+    scores = torch.zeros(16_000)
     found = lazydp.audit_one_run(
-        lambda included: None, claim=engine, canaries=CANARIES, score=lambda module: scores
+        lambda included: None, claim=engine, canaries=16_000, score=lambda module: scores
     )
     assert found.verdict == "stands"
 

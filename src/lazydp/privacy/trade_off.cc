@@ -24,6 +24,34 @@ std::vector<double> evenly_up_to(double most_epsilon) {
   return epsilons;
 }
 
+constexpr double kMostOfSum = 30;  // an epsilon beyond which no attack's rates are told apart
+
+// The chances of 0, 1, ... `steps` successes; those below 1e-15 are left out as 0.
+std::vector<double> binomial_chances(std::uint64_t steps, double rate) {
+  const auto n = static_cast<double>(steps);
+  std::vector<double> chances(steps + 1, 0.0);
+  if (rate >= 1.0) {
+    chances.back() = 1.0;
+    return chances;
+  }
+  for (std::uint64_t k = 0; k <= steps; ++k) {
+    const auto x = static_cast<double>(k);
+    const double log_chance = std::lgamma(n + 1) - std::lgamma(x + 1) - std::lgamma(n - x + 1) +
+                              x * std::log(rate) + (n - x) * std::log1p(-rate);
+    if (log_chance > std::log(1e-15)) chances[k] = std::exp(log_chance);
+  }
+  return chances;
+}
+
+std::vector<double> convolve(std::span<const double> a, std::span<const double> b) {
+  std::vector<double> sums(a.size() + b.size() - 1, 0.0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] == 0.0) continue;
+    for (std::size_t j = 0; j < b.size(); ++j) sums[i + j] += a[i] * b[j];
+  }
+  return sums;
+}
+
 }  // namespace
 
 // The upper envelope of the lines, steeper ones to the right.
@@ -70,6 +98,45 @@ TradeOff TradeOff::gaussian(double mu) {
   for (const double epsilon :
        evenly_up_to(std::min(gaussian_epsilon(mu, kLeastDelta), kMostEpsilon))) {
     points.push_back({epsilon, gaussian_delta(mu, epsilon)});
+  }
+  return TradeOff(points);
+}
+
+TradeOff TradeOff::of_sum(const Ledger& ledger) {
+  double variance = 0.0;
+  std::vector<double> times = {1.0};  // times[k]: the chance that k steps sample the example
+  for (const SampledGaussian& event : ledger.events()) {
+    const auto steps = static_cast<double>(event.steps);
+    variance += steps * event.noise_multiplier * event.noise_multiplier;
+    times = convolve(times, binomial_chances(event.steps, event.sampling_rate));
+  }
+  check(variance > 0, "noise in the sum");
+  const double std = std::sqrt(variance);
+
+  // Thresholds, and how often the sum lies above each of them without the example and with it.
+  constexpr std::size_t kThresholds = 2000;
+  const double low = -8 * std;
+  const double width = static_cast<double>(times.size()) + 16 * std;
+  std::vector<double> without(kThresholds), with(kThresholds);
+  for (std::size_t i = 0; i < kThresholds; ++i) {
+    const double x = low + width * static_cast<double>(i) / kThresholds;
+    const auto above = [&](double mean) {
+      return std::erfc((x - mean) / std / std::sqrt(2.0)) / 2;
+    };
+    without[i] = above(0.0);
+    for (std::size_t k = 0; k < times.size(); ++k) {
+      if (times[k] > 0) with[i] += times[k] * above(static_cast<double>(k));
+    }
+  }
+  std::vector<Point> points;
+  for (const double epsilon : evenly_up_to(kMostOfSum)) {
+    const double e = std::exp(epsilon);
+    double in = 0.0, out = 0.0;  // delta when the example is guessed to be in, and to be out
+    for (std::size_t i = 0; i < kThresholds; ++i) {
+      in = std::max(in, with[i] - e * without[i]);
+      out = std::max(out, 1 - without[i] - e * (1 - with[i]));
+    }
+    points.push_back({epsilon, std::min(in, out)});
   }
   return TradeOff(points);
 }

@@ -28,6 +28,12 @@ class TradeOff {
   // Of mu-GDP, by its closed form. `mu` is positive and finite.
   static TradeOff gaussian(double mu);
 
+  // Of an attacker who sees only the sum of all steps, as a released model shows it: an example
+  // that is in moves it by one clipping norm at every step that samples it. This is no claim but
+  // what an attack can achieve, and so what an audit can hope for: with sampling rates below 1 it
+  // is far less than the ledger allows.
+  static TradeOff of_sum(const Ledger& ledger);
+
   // f(a), for a rate of false alarms in [0, 1].
   double least_miss(double false_alarm) const { return least_chance(1 - false_alarm); }
 

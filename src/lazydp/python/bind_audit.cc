@@ -25,11 +25,12 @@ TradeOff of_points(const Points& points) {
   return TradeOff(all);
 }
 
-// Of the steps with their noise multiplied by `factor`.
-TradeOff of_steps(const Steps& events, double factor) {
+Ledger ledger_of(const Steps& events, double noise_factor) {
   Ledger ledger;
-  for (const auto& [rate, noise, steps] : events) ledger.record({rate, noise * factor, steps});
-  return TradeOff::of(ledger);
+  for (const auto& [rate, noise, steps] : events) {
+    ledger.record({rate, noise * noise_factor, steps});
+  }
+  return ledger;
 }
 
 AttackScores scores_of(const std::vector<double>& without, const std::vector<double>& with) {
@@ -43,7 +44,15 @@ void bind_audit(nb::module_& module) {
   const nb::call_guard<nb::gil_scoped_release> unlocked;
   nb::class_<TradeOff>(module, "TradeOff")
       .def_static("of_points", of_points, "points"_a, unlocked)
-      .def_static("of_events", of_steps, "events"_a, "noise_factor"_a, unlocked)
+      .def_static(
+          "of_events", [](const Steps& events) { return TradeOff::of(ledger_of(events, 1.0)); },
+          "events"_a, unlocked)
+      .def_static(
+          "of_sum",
+          [](const Steps& events, double noise_factor) {
+            return TradeOff::of_sum(ledger_of(events, noise_factor));
+          },
+          "events"_a, "noise_factor"_a, unlocked)
       .def_static("gaussian", &TradeOff::gaussian, "mu"_a, unlocked)
       .def("least_miss", &TradeOff::least_miss, "false_alarm"_a);
   nb::class_<AttackEvidence>(module, "AttackEvidence")

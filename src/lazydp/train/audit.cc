@@ -66,7 +66,7 @@ AuditStakes audit_stakes(const AuditPlan& plan) {
   Ledger ledger;
   ledger.record({plan.run.sampling_rate, noise, plan.run.steps});
   TradeOff claim = TradeOff::of(ledger);
-  const TradeOff halved = TradeOff::of(with_noise_times(ledger, 0.5));
+  const TradeOff halved = TradeOff::of_sum(with_noise_times(ledger, 0.5));
   const std::uint64_t half = plan.runs / 2;
   if (p_value({.runs_without = half, .runs_with = half}, claim) > plan.alpha) {
     throw UserError("runs is " + std::to_string(plan.runs) +

@@ -134,7 +134,7 @@ OneRunStakes one_run_stakes(const OneRunAudit& audit) {
   Ledger ledger;
   ledger.record({audit.sampling_rate, noise, audit.steps});
   TradeOff claim = TradeOff::of(ledger);
-  const TradeOff weaker = TradeOff::of(with_noise_times(ledger, kPlannedNoise));
+  const TradeOff weaker = TradeOff::of_sum(with_noise_times(ledger, kPlannedNoise));
   const OneRunPlan plan = plan_one_run(audit.canaries, claim, weaker, audit.alpha);
   if (!correct_guesses_needed(audit.canaries, plan.guesses, claim, audit.alpha)) {
     throw UserError("canaries is " + std::to_string(audit.canaries) +
