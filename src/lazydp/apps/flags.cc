@@ -71,8 +71,10 @@ constexpr std::array kFlags = {
         "eval, predict: only that share; all)"},
     Flag{"--validation", &G::validation, kTrain, "SHARE|FILE", kData,
          "what it is judged on while training; the test part"},
-    Flag{"--split-by", &G::split_by, kTrain | kScores, "position|COLUMN", kData,
-         "shares are the last examples, or all examples of some values of a key column; position"},
+    Flag{
+        "--split-by", &G::split_by, kTrain | kScores, "position|COLUMN", kData,
+        "shares are chosen by a hash of an example's position in the file, or of a key column: all "
+        "examples of a value are then on one side; position"},
     Flag{"--schema", &G::schema, kConvert, "FILE", kData,
          "what the columns are: TOML, or a data file whose schema is taken"},
     Flag{"--guess", &G::guess, kCsv, "", kData,
