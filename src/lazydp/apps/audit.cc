@@ -5,6 +5,7 @@
 #include <array>
 #include <ostream>
 
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/output.h"
 #include "lazydp/apps/run_options.h"
@@ -95,6 +96,7 @@ Json json_of(const AuditPlan& plan, const AuditFinding& finding) {
 void audit(const Given& given) {
   choose_threads(given);
   const AuditPlan plan = choose_audit(given);
+  warn_of_large_epsilon(plan.budget.epsilon);
   const Output output(given);
   output.progress().say("training " + with_commas(2.0 * static_cast<double>(plan.runs)) +
                         " tiny models");

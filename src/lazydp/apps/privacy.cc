@@ -3,6 +3,7 @@
 #include <cmath>
 #include <functional>
 
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/output.h"
 #include "lazydp/apps/privacy_question.h"
@@ -57,6 +58,7 @@ void answer(const Given& given, Unknown unknown, const Solve& solve) {
   for (const Accountant accountant : question.accountants) {
     const Answer found = solve(question, accountant);
     text += sentence(found, accountant);
+    if (json.is_null()) warn_of_large_epsilon(found.epsilon);
     const Json numbers = json_of(found, accountant);
     if (json.is_null()) {
       json = numbers;

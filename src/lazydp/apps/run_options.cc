@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/defaults.h"
 #include "lazydp/apps/ranks.h"
 #include "lazydp/apps/values.h"
@@ -102,6 +103,7 @@ void choose_budget(const Given& given, const Defaults& defaults, RunOptions& run
   plan.budget = Budget{usual ? defaults.epsilon : positive("epsilon", *given.epsilon), run.delta};
   if (!usual && !plan.recipe.no_claim.empty()) {
     throw PrivacyError("epsilon is '" + *given.epsilon + "', but nothing can be claimed for " +
+  require_small_delta(given, *delta, examples);
                        std::string(plan.recipe.name) + ": " + std::string(plan.recipe.no_claim));
   }
   if (!usual && run.sampling != Sampling::poisson) {
