@@ -100,6 +100,11 @@ constexpr std::array kFlags = {
     Flag{"--steps", &G::steps, kMechanism | kAudit, "N", kData, "how many steps to train"},
     Flag{"--epochs", &G::epochs, kMechanism, "X", kData,
          "instead of --steps: passes over the data"},
+    Flag{"--more-steps", &G::more_steps, resume_flags, "N", kData,
+         "instead of --steps, which counts from the run's beginning: so many after those taken",
+         false},
+    Flag{"--more-epochs", &G::more_epochs, resume_flags, "X", kData,
+         "the same in passes over the data", false},
 
     Flag{"--lr", &G::lr, kTrain, "RATE", kTraining, "learning rate of the tables"},
     Flag{"--dense-lr", &G::dense_lr, kTrain, "RATE", kTraining, "learning rate of the MLPs"},

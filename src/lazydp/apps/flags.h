@@ -16,7 +16,7 @@ using Text = std::optional<std::string>;
 struct Given {
   Text algorithm, algorithms, canary, runs;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
-  Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs;
+  Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs, more_steps, more_epochs;
   Text lr, dense_lr, lr_schedule, weight_decay, dense_optimizer, table_optimizer;
   Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
   Text epsilon, delta, force, accountant, seed;
