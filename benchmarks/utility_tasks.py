@@ -87,9 +87,9 @@ def prepare_adult(program: Path, source: Path, work: Path) -> list[str]:
 
 
 def prepare_movies(program: Path, source: Path, work: Path) -> list[str]:
-    """Ratings with their genres, oldest first: the last tenth is held out."""
-    out = work / "movies.ldp"
-    if not out.exists():
+    """Ratings with their genres, oldest first: the last tenth is held out, as a file of its own."""
+    parts = {part: work / f"movies-{part}.ldp" for part in ("train", "test")}
+    if not all(out.exists() for out in parts.values()):
         folder = source / "movietweetings-100k"
         genres = {}
         for line in (folder / "movies.dat").read_text().splitlines():
@@ -97,13 +97,16 @@ def prepare_movies(program: Path, source: Path, work: Path) -> list[str]:
             genres[movie] = kinds
         ratings = [line.split("::") for line in (folder / "ratings.dat").read_text().splitlines()]
         ratings.sort(key=lambda r: int(r[3]))
-        with (work / "movies.csv").open("w") as file:
-            csv.writer(file).writerows(
-                (u, m, genres.get(m, ""), when, stars) for u, m, stars, when in ratings
-            )
         (work / "movies.toml").write_text(MOVIES_SCHEMA)
-        run(program, "convert", "csv", "--schema", work / "movies.toml", work / "movies.csv", out)
-    return ["--data", str(out)]
+        cut = len(ratings) - round(0.1 * len(ratings))
+        for part, rows in (("train", ratings[:cut]), ("test", ratings[cut:])):
+            text = work / f"movies-{part}.csv"
+            with text.open("w") as file:
+                csv.writer(file).writerows(
+                    (u, m, genres.get(m, ""), when, stars) for u, m, stars, when in rows
+                )
+            run(program, "convert", "csv", "--schema", work / "movies.toml", text, parts[part])
+    return ["--data", str(parts["train"]), "--test", str(parts["test"])]
 
 
 def prepare_click(name: str) -> list[str]:

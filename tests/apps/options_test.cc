@@ -64,7 +64,8 @@ TEST(RunOptions, DeltaStaysBelowOneInTheExamples) {
   const RunOptions run =
       choose_run(given({{&Given::scale, "10"}, {&Given::synthetic, "click:large"}}));
   EXPECT_LT(run.delta, 1e-6);
-  EXPECT_EQ(choose_run(given({{&Given::delta, "0.001"}})).delta, 0.001);
+  EXPECT_THROW(choose_run(given({{&Given::delta, "0.001"}})), UserError);
+  EXPECT_EQ(choose_run(given({{&Given::delta, "0.001"}, {&Given::force, "true"}})).delta, 0.001);
 }
 
 TEST(RunOptions, SamplingRateAndBatchSayTheSame) {

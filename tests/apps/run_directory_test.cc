@@ -155,7 +155,7 @@ TEST(RunFolder, ABranchOfAnotherShapeIsRefusedAndTheRunGoesOn) {
 TEST(RunFolder, ASpentBudgetLeavesTheModelWhereItIs) {
   const Workplace at;
   const Words words = {"--steps", "500",     "--epsilon", "1",     "--noise-multiplier",
-                       "0.3",     "--delta", "1e-7",      "--out", "run"};
+                       "0.3",     "--delta", "1e-8",      "--out", "run"};
   ASSERT_EQ(train(at, words).code, 0);
   const std::string model = model_of(at, "run");
   EXPECT_EQ(at.run({"resume", "run", "--quiet"}).code, 3);
@@ -175,7 +175,7 @@ TEST(RunFolder, TrainingFurtherAfterAReleaseKeepsBothModelsAndOneLedger) {
 
 TEST(RunFolder, ABranchWithALargerBudgetPaysForWhatWasSpent) {
   const Workplace at;
-  const Words first = {"--steps", "20", "--epsilon", "2", "--delta", "1e-7", "--out", "run"};
+  const Words first = {"--steps", "20", "--epsilon", "2", "--delta", "1e-8", "--out", "run"};
   ASSERT_EQ(train(at, first).code, 0);
   const Ran ran =
       at.run({"resume", "run", "--epsilon", "3", "--steps", "30", "--branch", "--quiet"});
@@ -190,7 +190,7 @@ TEST(RunFolder, ABranchWithALargerBudgetPaysForWhatWasSpent) {
 // The noise met the budget: whatever is added to the steps to come, nothing is left to pay for one.
 TEST(RunFolder, ABranchWithinASpentBudgetIsRefused) {
   const Workplace at;
-  const Words first = {"--steps", "20", "--epsilon", "2", "--delta", "1e-7", "--out", "run"};
+  const Words first = {"--steps", "20", "--epsilon", "2", "--delta", "1e-8", "--out", "run"};
   ASSERT_EQ(train(at, first).code, 0);
   const std::string model = model_of(at, "run");
   const Ran ran =

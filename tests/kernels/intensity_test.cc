@@ -27,7 +27,7 @@ TEST(Intensity, VectorsHoldAPowerOfTwo) {
   EXPECT_EQ(lanes & (lanes - 1), 0u);
 }
 
-// Written down from box_muller.h for a group of two vectors: 11 to load words, 34 for logarithm,
+// Written down from box_muller.h for a group of two vectors: 12 to load words, 34 for logarithm,
 // root, sine, cosine and signs; and eleven rounds of the cipher for each vector.
 TEST(Intensity, NoiseTakesTheOperationsThatItsSourceHas) {
   EXPECT_GE(noise_operations_a_vector(), 11.0 + 20.0);

@@ -42,14 +42,17 @@ double textbook_normal(const AesKey& key, const RowCounters& at, std::uint64_t r
   const std::uint32_t radius_word = word(key, high, at.low, group + lane);
   const std::uint32_t angle_word = word(key, high, at.low, group + 8 + lane);
   const double v = radius_word >> 1;
-  double u = (v + 0.5) * 0x1p-31;
-  if (v < 1 << 22) u = (v * 0x1p32 + word(key, high, at.refined_low, group + lane) + 0.5) * 0x1p-63;
+  const double more = word(key, high, at.refined_low, group + lane);
+  double log_u = std::log((v + 0.5) * 0x1p-31);
+  if (v < 1 << 22) log_u = std::log((v * 0x1p32 + more + 0.5) * 0x1p-63);
+  const double from_end = 0x7fffffff - v;
+  if (from_end < 1 << 18) log_u = std::log1p((from_end * 0x1p32 + more + 0.5) * -0x1p-63);
   const double a = static_cast<std::int32_t>(angle_word) >> 1;
   double turn = a * 0x1p-30;
   if (std::abs(a) < 1 << 21) {
     turn = (a * 0x1p32 + word(key, high, at.refined_low, group + 8 + lane)) * 0x1p-62;
   }
-  const double radius = std::sqrt(-2.0 * std::log(u));
+  const double radius = std::sqrt(-2.0 * log_u);
   const double angle = turn * std::numbers::pi / 4 + (second ? -1 : 1) * std::numbers::pi / 4;
   const double sign = ((second ? angle_word : radius_word) & 1) != 0 ? -1.0 : 1.0;
   return sign * radius * std::cos(angle);
@@ -68,6 +71,72 @@ TEST(Noise, IsTextbookBoxMullerOfTheCellsWords) {
     }
   }
   EXPECT_GT(refined, 10u) << "some words must have gone through the refinement";
+}
+
+// Counters whose radius word is among the 64 largest, found by trying: a float would round u to 1,
+// and both normals to 0. Found: one in 2^25.
+TEST(Noise, IsNotZeroWhereTheUniformIsNextToOne) {
+  struct Found {
+    std::uint64_t high;
+    std::size_t word;
+  };
+  constexpr Found kFound[] = {{2437, 13360},  {2449, 22578},  {5510, 3829},   {10156, 2179},
+                              {10858, 15413}, {17104, 3668},  {20720, 20577}, {20925, 11318},
+                              {26665, 6279},  {27866, 19713}, {31679, 8951},  {31965, 7074}};
+  const AesKey key = key_of(13);
+  for (const Found& found : kFound) {
+    const RowCounters at = {.high = found.high << 48,
+                            .low = found.word / 16 * 4,
+                            .refined_low = std::uint64_t{1} << 52,
+                            .row_unit = 256};
+    const std::size_t lane = found.word % 16;
+    ASSERT_GE(word(key, at.high, at.low, lane) >> 1, 0x80000000u - 64);
+    for (const NoisePath& path : noise_paths()) {
+      std::array<float, 16> z;
+      path.fill_normals(key, at, z);
+      for (const std::size_t i : {lane, lane + 8}) {
+        const double expected = textbook_normal(key, at, 0, i);
+        EXPECT_NE(z[i], 0.0f) << path.name << " word " << found.word;
+        EXPECT_NEAR(z[i] / expected, 1.0, 1e-5) << path.name << " word " << found.word;
+      }
+    }
+  }
+}
+
+// Either side of where refinement begins and ends: nobody is drawn twice, or by another rule than
+// the textbook's.
+TEST(Noise, IsTextbookBoxMullerOnBothSidesOfEveryThreshold) {
+  const AesKey key = key_of(14);
+  constexpr std::size_t kRow = 4096;
+  std::array<std::size_t, 4> seen{};
+  std::vector<float> out(kRow);
+  std::vector<AesBlock> blocks(kRow / 4);
+  for (std::uint64_t row = 0; row < 4000; ++row) {
+    RowCounters at = counters_at(1);
+    at.high += row * at.row_unit;
+    fill_random(key, {.high = at.high, .low = at.low}, blocks);
+    bool drawn = false;
+    for (std::size_t i = 0; i < kRow; ++i) {
+      const std::uint32_t w = blocks[i / 4][i % 4];
+      const bool angle = i % 16 >= 8;
+      const auto a = static_cast<std::int32_t>(w);
+      const std::size_t which = angle                               ? (a < 0 ? 3u : 2u)
+                                : w >> 1 > 0x7fffffffu - (1u << 19) ? 1u
+                                                                    : 0u;
+      const bool near = angle ? std::abs(std::abs(double(a >> 1)) - 0x1p21) < 0x1p12
+                              : std::abs(double(w >> 1) - 0x1p22) < 0x1p12 ||
+                                    std::abs(double(0x7fffffff - (w >> 1)) - 0x1p18) < 0x1p12;
+      if (!near) continue;
+      if (!drawn) fill_normals(key, at, out);
+      drawn = true;
+      ++seen[which];
+      for (const std::size_t n : {angle ? i - 8 : i, angle ? i : i + 8}) {
+        const double expected = textbook_normal(key, at, 0, n);
+        ASSERT_NEAR(out[n], expected, 3e-6 * (1.0 + std::abs(expected))) << row << " normal " << n;
+      }
+    }
+  }
+  for (const std::size_t count : seen) EXPECT_GT(count, 10u);
 }
 
 TEST(Noise, FirstNormalsNeverChange) {

@@ -66,6 +66,20 @@ TEST(Calibration, StepsThatCostNothingAreCapped) {
   EXPECT_EQ(max_steps({100, 1e-6}, 1e-6, 1000, Accountant::rdp), kMostSteps);
 }
 
+// The least noise there is to choose was chosen by the edge of the range, and not by the budget.
+TEST(Calibration, WhatEndsAtTheEdgeOfItsRangeIsRefused) {
+  for (const Accountant accountant : kBoth) {
+    for (const std::uint64_t steps : {1u, 100u}) {
+      EXPECT_THROW(noise_for_budget({1e12, 1e-6}, 0.01, steps, accountant), UserError) << steps;
+    }
+    EXPECT_THROW(noise_for_budget(
+                     {1, 1e-6}, [](double) { return Ledger(); }, accountant),
+                 UserError)
+        << "nothing is done that noise could be chosen for";
+    EXPECT_GT(noise_for_budget({500, 1e-6}, 0.01, 10, accountant), 1e-3) << "large, but chosen";
+  }
+}
+
 TEST(Calibration, ImpossibleBudgetsAreRefused) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   const double infinity = std::numeric_limits<double>::infinity();

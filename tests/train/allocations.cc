@@ -10,11 +10,18 @@ std::atomic<std::uint64_t>& allocations() {
   return count;
 }
 
+std::atomic<std::uint64_t>& failing_allocation() {
+  static std::atomic<std::uint64_t> number{kNoAllocation};
+  return number;
+}
+
 }  // namespace lazydp::oracle
 
 // Not inlined: g++ would see free() take what it believes is another operator new's.
 [[gnu::noinline]] void* operator new(std::size_t size) {
-  ++lazydp::oracle::allocations();
+  if (lazydp::oracle::allocations()++ == lazydp::oracle::failing_allocation()) {
+    throw std::bad_alloc();
+  }
   if (void* p = std::malloc(size)) return p;
   throw std::bad_alloc();
 }

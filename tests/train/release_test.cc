@@ -9,6 +9,7 @@
 #include "lazydp/train/safetensors.h"
 #include "tests/support/runs.h"
 #include "tests/support/temporary_folder.h"
+#include "tests/train/allocations.h"
 
 namespace lazydp {
 namespace {
@@ -195,6 +196,44 @@ TEST(Safetensors, FilesAreNotTrusted) {
   folder.write("file", "abc");
   EXPECT_THROW(SafetensorsFile(folder / "file"), UserError);
   EXPECT_THROW(SafetensorsFile(folder / "absent"), IoError);
+}
+
+// Memory that runs out while rows settle: what is left is neither saved nor released, and the state
+// that was saved before stays as it was.
+TEST(Release, IsRefusedOnceSettlingHasFailed) {
+  int broken = 0;
+  for (std::uint64_t which = 0; which < 300; ++which) {
+    const TemporaryFolder temporary;
+    Settings s;
+    s.steps = 6;
+    World world(s.shape, s.key, s.sampling_rate);
+    Trainer trainer(plan_of("lazydp", s), {.settle_ahead = which % 2 == 0}, world.seed, world.model,
+                    s.shape.mode, world.tables, world.data, *world.sampler);
+    CheckpointFolder folder(temporary / "checkpoint", {}, std::nullopt);
+    for (int i = 0; i < 2; ++i) trainer.step();
+    folder.save(trainer);
+    oracle::failing_allocation() = oracle::allocations() + which / 2;
+    try {
+      trainer.step();
+      trainer.settle_all();
+    } catch (const std::bad_alloc&) {
+    }
+    oracle::failing_allocation() = oracle::kNoAllocation;
+    try {
+      trainer.updates().require_whole();
+      continue;
+    } catch (const InternalError&) {
+      ++broken;
+    }
+    EXPECT_THROW(folder.save(trainer), InternalError);
+    EXPECT_THROW(folder.replace_by_settled(trainer), InternalError);
+    EXPECT_THROW(trainer.settle_all(), InternalError);
+    EXPECT_THROW(trainer.step(), InternalError);
+    EXPECT_EQ(folder.open()->head().step, 2u);
+    EXPECT_THROW(release(std::move(trainer), {.delta = 1e-5, .shape = world.shape, .data = {}}),
+                 InternalError);
+  }
+  EXPECT_GT(broken, 3) << "some failure must have come while rows settled";
 }
 
 }  // namespace

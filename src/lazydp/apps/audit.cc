@@ -11,6 +11,7 @@
 #include <ostream>
 
 #include "lazydp/apps/audit_words.h"
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/output.h"
 #include "lazydp/apps/run_options.h"
@@ -144,6 +145,7 @@ void audit(const Given& given) {
   choose_threads(given);
   if (given.one_run && truth("one-run", *given.one_run)) return audit_one_run(given);
   const AuditPlan plan = choose_audit(given);
+  warn_of_large_epsilon(plan.budget.epsilon);
   const Output output(given);
   Progress progress = output.progress();
   progress.say("pricing the claim ...");

@@ -13,6 +13,8 @@ Json card_of_data(const TaskChoice& task) {
   return {{"name", std::filesystem::path(task.name).filename().string()},
           {data.units ? "units" : "examples", task.examples()},
           {"privacy_unit", data.unit},
+          {"split", data.split},
+          {"neighbours", data.neighbours},
           {"schema", json_of(data.file->schema())}};
 }
 

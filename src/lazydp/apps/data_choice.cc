@@ -28,14 +28,6 @@ HeldOut choose_held_out(const char* name, const Text& text, double usual_share) 
   return {.share = 0.0, .file = std::make_shared<const DataFile>(*text)};
 }
 
-// Rows mean the same only if they were hashed in the same way.
-void require_same_columns(const DataFile& train, const DataFile& other) {
-  const std::string what = first_difference(json_of(train.schema()), json_of(other.schema()));
-  if (what.empty()) return;
-  throw UserError("'" + other.path() + "' does not go with '" + train.path() + "': " + what +
-                  "; convert it with --schema " + train.path());
-}
-
 std::size_t key_column(const DataFile& file, const char* flag, const std::string& name) {
   std::string allowed = flag == std::string("split-by") ? "position" : "example";
   const std::vector<const Column*> keys = file.schema().keys();
@@ -46,11 +38,29 @@ std::size_t key_column(const DataFile& file, const char* flag, const std::string
   refuse(flag, name, allowed + "; columns with key = true in the schema can be named");
 }
 
+// Which data files the claim tells apart: those that also differ in one unit after the split.
+std::string neighbours_in_words(const std::string& column, bool by_unit, bool whole) {
+  const std::string unit = by_unit ? "unit, with all its examples" : "example";
+  if (column != "position" || whole) {
+    return "data files of which one has one " + unit + ", more: no other one changes sides";
+  }
+  return "data files of which one has one example more, where the other has nothing in its place "
+         "(or has ended): which side an example is on depends on its position alone, so no other "
+         "one changes sides";
+}
+
 std::string percent(double share) {
   return shortest(100.0 * share) + " %";
 }
 
 }  // namespace
+
+void require_same_columns(const DataFile& train, const DataFile& other) {
+  const std::string what = first_difference(json_of(train.schema()), json_of(other.schema()));
+  if (what.empty()) return;
+  throw UserError("'" + other.path() + "' does not go with '" + train.path() + "': " + what +
+                  "; convert it with --schema " + train.path());
+}
 
 std::shared_ptr<const DataChoice> choose_data(const Given& given) {
   if (!given.data) {
@@ -93,7 +103,10 @@ std::shared_ptr<const DataChoice> choose_data(const Given& given) {
           : split_by_key(choice->file,
                          key_column(file, given.split_by ? "split-by" : "privacy-unit", column),
                          shares);
-  choice->split = column == "position" ? "by position" : "by the hash of " + column;
+  // Where nothing is held out there is nothing to hash, and runs of earlier versions go on.
+  const bool whole = test.share == 0.0 && validation.share == 0.0;
+  choice->split = column == "position" && whole ? "by position" : "by the hash of " + column;
+  choice->neighbours = neighbours_in_words(column, by_unit, whole);
   if (test.share > 0.0) choice->split += ", " + percent(test.share) + " held out";
   if (validation.share > 0.0) choice->split += ", " + percent(validation.share) + " for validation";
   choice->train = std::move(split.train);

@@ -18,6 +18,7 @@ struct DataChoice {
   std::shared_ptr<const Dataset> validation;  // while training; null: the test part
   std::shared_ptr<const Dataset> test;        // at the end; null if there is none
   std::string split;                          // in words
+  std::string neighbours;                     // what the claim is about, in words
   std::shared_ptr<const Units> units;         // null: an example is a unit
   std::string unit = "one example";           // what is protected, in words
 
@@ -28,5 +29,8 @@ struct DataChoice {
 // Null if no --data is given. Opens the file, splits it and finds its units. UserError for shares
 // that leave nothing, columns that are no keys, and files that do not go together.
 std::shared_ptr<const DataChoice> choose_data(const Given& given);
+
+// Rows mean the same only if they were hashed in the same way: throws UserError if not.
+void require_same_columns(const DataFile& train, const DataFile& other);
 
 }  // namespace lazydp::apps

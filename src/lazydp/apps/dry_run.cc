@@ -5,6 +5,7 @@
 #include <iostream>
 #include <vector>
 
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/memory_needs.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/quantile.h"
@@ -68,6 +69,7 @@ void dry_run(const RunOptions& options, const Output& output) {
   for (Step t = 1; t <= last; ++t) ledger.record(event_of(plan, t));
   const std::string why = no_claim(plan, !options.seed, options.sampling == Sampling::poisson);
   const double cost = why.empty() ? epsilon(ledger, options.delta, plan.accountant) : 0.0;
+  if (!plan.budget) warn_of_large_epsilon(cost);
   const MemoryNeeds needs = needs_of(options);
   const double seconds = estimated_step_seconds(options);
 

@@ -16,10 +16,10 @@ using Text = std::optional<std::string>;
 struct Given {
   Text algorithm, algorithms, canary, runs, one_run, canaries;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
-  Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs;
+  Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs, more_steps, more_epochs;
   Text lr, dense_lr, lr_schedule, weight_decay, dense_optimizer, table_optimizer;
   Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
-  Text epsilon, delta, accountant, seed;
+  Text epsilon, delta, force, accountant, seed;
   Text settle, stages, threads, eval_every, eval_examples, rounds;
   Text out, checkpoint_every, table_storage, key_file, no_release, private_metrics, dry_run, branch,
       previous;

@@ -23,7 +23,24 @@ std::string Kept::run() const {
   return std::filesystem::absolute(directory.path()).lexically_normal().string();
 }
 
+namespace {
+
+// Before a position was hashed, the last examples were held out: how many depended on the size of
+// the file, and which these were is not what they would be now.
+void require_hashed_positions(const Json& settings) {
+  const Json::json_pointer split("/data/split");
+  if (!settings.contains(split)) return;
+  if (!settings[split].get<std::string>().starts_with("by position, ")) return;
+  throw PrivacyError(
+      "the run was begun by an earlier version, which held out the last examples of the data; this "
+      "one holds out by the hash of an example's position and would train on what was held out; "
+      "finish the run with the version that began it, or start another");
+}
+
+}  // namespace
+
 void require_same_settings(const Json& checkpoint, const Json& now) {
+  require_hashed_positions(checkpoint);
   const Json before = checkpoint.flatten();
   const Json after = now.flatten();
   std::string differences;

@@ -3,10 +3,12 @@
 #include <cmath>
 #include <functional>
 
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/output.h"
 #include "lazydp/apps/privacy_question.h"
 #include "lazydp/apps/verbs.h"
+#include "lazydp/base/error.h"
 #include "lazydp/privacy/calibration.h"
 
 namespace lazydp::apps {
@@ -56,6 +58,7 @@ void answer(const Given& given, Unknown unknown, const Solve& solve) {
   Json json;
   for (const Accountant accountant : question.accountants) {
     const Answer found = solve(question, accountant);
+    if (json.is_null()) warn_of_large_epsilon(found.epsilon);
     text += sentence(found, accountant);
     const Json numbers = json_of(found, accountant);
     if (json.is_null()) {
@@ -91,6 +94,12 @@ void privacy_steps(const Given& given) {
   answer(given, Unknown::steps, [](Answer found, Accountant accountant) {
     found.steps = max_steps({found.epsilon, found.delta}, found.sampling_rate,
                             found.noise_multiplier, accountant);
+    if (found.steps >= kMostSteps) {
+      throw UserError("epsilon is " + shortest(found.epsilon) + ", which pays for all " +
+                      with_commas(static_cast<double>(kMostSteps)) +
+                      " steps that a run can have, and for more: give a smaller one, or less "
+                      "noise");
+    }
     return with_cost(found, accountant);
   });
 }

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/curve_svg.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/output.h"
@@ -96,6 +97,7 @@ void privacy_curve(const Given& given) {
   if (given.svg) picture.emplace(*given.svg);
 
   const std::vector<EpsilonCurve> curves = curves_of(question);
+  warn_of_large_epsilon(curves.front().points.back().epsilon);
   const bool room = !picture || !picture->is_standard_output();
   if (std::ostream* out = output.report(); out != nullptr && room) {
     print_table(*out, question, curves);

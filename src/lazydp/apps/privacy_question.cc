@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/values.h"
 #include "lazydp/privacy/calibration.h"
@@ -31,15 +32,18 @@ void refuse_both(const Text& a, const char* a_name, const Text& b, const char* b
                   "'; give one of the two");
 }
 
+std::uint64_t choose_examples(const Given& given) {
+  return whole_number("examples", needed(given.examples, "examples", "200000"), 1,
+                      std::numeric_limits<std::uint64_t>::max());
+}
+
 double choose_rate(const Given& given) {
   refuse_both(given.batch, "batch", given.sampling_rate, "sampling-rate");
   if (!given.batch) {
     return fraction("sampling-rate", needed(given.sampling_rate, "sampling-rate",
                                             "0.01, or --batch with --examples"));
   }
-  const std::uint64_t examples =
-      whole_number("examples", needed(given.examples, "examples", "200000"), 1,
-                   std::numeric_limits<std::uint64_t>::max());
+  const std::uint64_t examples = choose_examples(given);
   const std::uint64_t batch = whole_number("batch", *given.batch, 1, examples);
   return static_cast<double>(batch) / static_cast<double>(examples);
 }
@@ -58,12 +62,17 @@ std::uint64_t choose_steps(const Given& given, double sampling_rate, std::uint64
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(steps));
 }
 
+// Below one in the number of examples, where that is known.
 double choose_delta(const Given& given) {
-  if (!given.delta) return kDefaultDelta;
+  if (!given.delta) {
+    if (!given.examples) return kDefaultDelta;
+    return std::min(kDefaultDelta, 0.9 / static_cast<double>(choose_examples(given)));
+  }
   const auto delta = number(*given.delta);
   if (!delta || !(*delta > 0.0 && *delta < 1.0)) {
     refuse("delta", *given.delta, "above 0 and below 1, for example 1e-6");
   }
+  if (given.examples) require_small_delta(given, *delta, choose_examples(given));
   return *delta;
 }
 

@@ -19,6 +19,7 @@ void release(const Given& given) {
       first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
   Given config = directory.config();
   if (given.data) config.data = given.data;  // where it lies now: the checkpoint knows its content
+  if (given.force) config.force = given.force;
   const RunOptions options = choose_run(config);
   require_equal_ranks(options, given);
   require_memory_for(options);

@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/data_card.h"
 #include "lazydp/apps/interrupt.h"
 #include "lazydp/apps/kept.h"
@@ -167,6 +168,8 @@ void run_and_report(const RunOptions& options, const Output& output, Kept* kept)
   const Task task = make_task(options.task, options.model.shape);
   const Finished run = {options, train_run(options, task, progress, kept)};
   if (ranks().rank() != 0) return;
+  const Claim& claim = run.result.claim;
+  if (claim.holds && !options.plan.budget) warn_of_large_epsilon(claim.epsilon);
   if (kept != nullptr) {
     write_secret(kept->directory.report(),
                  run_page(run, read_metrics_log(kept->directory.metrics())));

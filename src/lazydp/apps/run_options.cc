@@ -7,6 +7,7 @@
 #include <limits>
 #include <utility>
 
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/defaults.h"
 #include "lazydp/apps/ranks.h"
 #include "lazydp/apps/values.h"
@@ -47,18 +48,30 @@ void choose_batch(const Given& given, const Defaults& defaults, RunOptions& run)
   mechanism.sampling_rate = mechanism.expected_batch / static_cast<double>(examples);
 }
 
-Step steps_of(double epochs, const RunOptions& run) {
-  const double steps = std::round(epochs * static_cast<double>(run.task.examples()) /
-                                  run.plan.mechanism.expected_batch);
+Step steps_of(double epochs, const RunOptions& run, Step taken = 0) {
+  const double steps = std::max(1.0, std::round(epochs * static_cast<double>(run.task.examples()) /
+                                                run.plan.mechanism.expected_batch)) +
+                       static_cast<double>(taken);
   if (steps > static_cast<double>(kLastStep)) {
     throw UserError("epochs " + std::to_string(epochs) + " make " + std::to_string(steps) +
                     " steps; there can be at most " + std::to_string(kLastStep));
   }
-  return static_cast<Step>(std::max(1.0, steps));
+  return static_cast<Step>(steps);
 }
 
-Step choose_steps(const Given& given, const Defaults& defaults, const RunOptions& run) {
+// After the steps that a run has taken, if --more-steps or --more-epochs say so.
+Step choose_steps(const Given& given, const Defaults& defaults, const RunOptions& run, Step taken) {
   refuse_both(given.steps, "steps", given.epochs, "epochs");
+  refuse_both(given.more_steps, "more-steps", given.more_epochs, "more-epochs");
+  const auto& [whole, whole_name] =
+      given.steps ? std::pair(given.steps, "steps") : std::pair(given.epochs, "epochs");
+  refuse_both(whole, whole_name, given.more_steps, "more-steps");
+  refuse_both(whole, whole_name, given.more_epochs, "more-epochs");
+  if (given.more_steps) {
+    return taken +
+           static_cast<Step>(whole_number("more-steps", *given.more_steps, 1, kLastStep - taken));
+  }
+  if (given.more_epochs) return steps_of(positive("more-epochs", *given.more_epochs), run, taken);
   if (given.steps) return static_cast<Step>(whole_number("steps", *given.steps, 1, kLastStep));
   if (given.epochs) return steps_of(positive("epochs", *given.epochs), run);
   return defaults.epochs > 0.0 ? steps_of(defaults.epochs, run) : defaults.steps;
@@ -90,6 +103,7 @@ double choose_delta(const Given& given, const Defaults& defaults, std::uint64_t 
   if (!delta || !(*delta > 0.0 && *delta < 1.0)) {
     refuse("delta", *given.delta, "above 0 and below 1, for example 1e-6");
   }
+  require_small_delta(given, *delta, examples);
   return *delta;
 }
 
@@ -199,11 +213,12 @@ void require_trainable_there(const Recipe& recipe, const std::optional<std::stri
                   " writes every row at every step and needs its tables in memory");
 }
 
-RunOptions choose_run(const Given& given) {
-  return choose_run(given, recipe(given.algorithm.value_or(std::string(kRecipes.back().name))));
+RunOptions choose_run(const Given& given, Step taken) {
+  return choose_run(given, recipe(given.algorithm.value_or(std::string(kRecipes.back().name))),
+                    taken);
 }
 
-RunOptions choose_run(const Given& given, const Recipe& recipe) {
+RunOptions choose_run(const Given& given, const Recipe& recipe, Step taken) {
   RunOptions run;
   const std::shared_ptr<const DataChoice> data = choose_data(given);
   run.model = choose_model(given, data.get());
@@ -216,7 +231,7 @@ RunOptions choose_run(const Given& given, const Recipe& recipe) {
   plan.recipe = recipe;
   run.sampling = choose_sampling(given, recipe, data && data->units);
   choose_batch(given, defaults, run);
-  plan.steps = choose_steps(given, defaults, run);
+  plan.steps = choose_steps(given, defaults, run, taken);
   plan.mechanism.clip_norm =
       value_or(given.clip_norm, "clip-norm", positive_or_inf, defaults.clip_norm);
   plan.mechanism.noise_multiplier = value_or(given.noise_multiplier, "noise-multiplier",

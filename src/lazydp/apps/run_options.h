@@ -30,11 +30,12 @@ struct RunOptions {
   std::uint64_t eval_examples = 0;          // looked at each time; all if there are no more
 };
 
-// Throws UserError, or PrivacyError, for anything that cannot be trained.
-RunOptions choose_run(const Given& given);
+// Throws UserError, or PrivacyError, for anything that cannot be trained. `taken`: the steps that a
+// run has taken, after which those of --more-steps and --more-epochs come.
+RunOptions choose_run(const Given& given, Step taken = 0);
 
 // The same, with the algorithm chosen by somebody else.
-RunOptions choose_run(const Given& given, const Recipe& recipe);
+RunOptions choose_run(const Given& given, const Recipe& recipe, Step taken = 0);
 
 Performance choose_performance(const Given& given);
 

@@ -7,6 +7,7 @@
 #include "lazydp/apps/number_text.h"
 #include "lazydp/apps/same_columns.h"
 #include "lazydp/apps/schema_json.h"
+#include "lazydp/apps/values.h"
 #include "lazydp/base/error.h"
 #include "lazydp/base/system_memory.h"
 #include "lazydp/train/card.h"
@@ -56,6 +57,18 @@ void require_match(const Json& card, const ModelShape& shape, const std::string&
   throw UserError("'" + data.path() + "' does not go with the model in '" + folder + "': " + what);
 }
 
+// What a share is has changed: a model of an earlier version may have seen what is held out now.
+void require_hashed_positions(const Given& given, const Json& card) {
+  const bool of_a_file = card.contains(Json::json_pointer("/data/schema"));
+  const bool share =
+      given.test && number(*given.test) && given.split_by.value_or("position") == "position";
+  if (!share || !of_a_file || card.contains(Json::json_pointer("/data/split"))) return;
+  throw UserError("test is '" + *given.test +
+                  "', but the model is of an earlier version, which held out the last examples of "
+                  "its data and may have been trained on these; give the examples to score as a "
+                  "file of their own");
+}
+
 // Only what is held out under these flags, or all of the file.
 void choose_part(const Given& given, Scored& scored) {
   Given asked = given;
@@ -80,6 +93,7 @@ Scored choose_scored(const Given& given) {
   scored.card = verified_card(scored.folder);
   const ModelShape shape = shape_on_card(scored.card);
   require_match(scored.card, shape, scored.folder, DataFile(given.operands[1]));
+  require_hashed_positions(given, scored.card);
   choose_part(given, scored);
 
   constexpr std::uint64_t kBatch = 4096;

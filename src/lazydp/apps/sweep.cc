@@ -4,6 +4,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/csv_table.h"
 #include "lazydp/apps/grid.h"
 #include "lazydp/apps/number_text.h"
@@ -113,7 +114,13 @@ void sweep(const Given& given) {
   const OutputFile file(path);
   CsvTable table = open_table(path, header_of(grid));
   // A point that cannot be trained is found now, and not after a night.
-  for (const GridPoint& point : grid.points) require_memory_for(choose_run(point.given));
+  double largest = 0.0;
+  for (const GridPoint& point : grid.points) {
+    const RunOptions options = choose_run(point.given);
+    require_memory_for(options);
+    if (options.plan.budget) largest = std::max(largest, options.plan.budget->epsilon);
+  }
+  warn_of_large_epsilon(largest);
 
   Progress progress = Output(given).progress();
   const std::vector<Run> runs = runs_of(grid, of_each);
@@ -126,6 +133,7 @@ void sweep(const Given& given) {
     const RunOptions options = choose_run(run.point->given);
     const Task task = make_task(options.task, options.model.shape);
     const RunResult result = train_run(options, task, progress);
+    if (result.claim.holds && !options.plan.budget) warn_of_large_epsilon(result.claim.epsilon);
     std::vector<std::string> row = run.settings;
     for (const Column& column : kResults) row.push_back(column.text(options, result));
     table.rows.push_back(std::move(row));

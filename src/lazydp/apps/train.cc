@@ -1,5 +1,6 @@
 // lazydp train: one run, with progress and a report.
 
+#include "lazydp/apps/careful.h"
 #include "lazydp/apps/disk_needs.h"
 #include "lazydp/apps/dry_run.h"
 #include "lazydp/apps/kept.h"
@@ -17,6 +18,7 @@ void train(const Given& as_given) {
   choose_threads(given);
   const RunOptions options = choose_run(given);
   require_equal_ranks(options, given);
+  warn_of_large_budget(options.plan);
   const Keeping keeping = choose_keeping(given);
   require_memory_for(options);
   require_disk_for(options, keeping, given.out.value_or(""));

@@ -1,6 +1,6 @@
 #include "lazydp/data/split.h"
 
-#include <cmath>
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -27,13 +27,58 @@ double place_of(std::uint64_t key) {
   return static_cast<double>(key >> 11) * 0x1p-53;
 }
 
+constexpr std::uint64_t kBlock = 64;  // positions
+
+bool all_places(const Places& places) {
+  return places.from <= 0.0 && places.to >= 1.0;
+}
+
+// Where the parts lie: what is trained on first, what is tested on last.
+struct PlacesOfParts {
+  Places train, validation, test;
+
+  explicit PlacesOfParts(const SplitShares& shares)
+      : train{0.0, 1.0 - shares.test - shares.validation},
+        validation{train.to, 1.0 - shares.test},
+        test{validation.to, 1.0} {}
+};
+
 }  // namespace
 
-Part::Part(std::shared_ptr<const DataFile> file, ExampleId first, std::uint64_t count)
-    : file_(std::move(file)), first_(first), size_(count) {}
+// SplitMix64 (Steele, Lea and Flood 2014) at a fixed seed: neighbouring positions fall anywhere.
+double place_of_position(ExampleId position) {
+  constexpr std::uint64_t kSeed = 0x6C617A7964700013u;
+  std::uint64_t x = kSeed + (position + 1) * 0x9E3779B97F4A7C15u;
+  x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9u;
+  x = (x ^ (x >> 27)) * 0x94D049BB133111EBu;
+  x ^= x >> 31;
+  return static_cast<double>(x >> 11) * 0x1p-53;
+}
+
+Part::Part(std::shared_ptr<const DataFile> file, const Places& places)
+    : file_(std::move(file)), size_(file_->size()), places_(places) {
+  if (all_places(places)) return;
+  size_ = 0;
+  before_.reserve(file_->size() / kBlock + 1);
+  for (ExampleId i = 0; i < file_->size(); ++i) {
+    if (i % kBlock == 0) before_.push_back(size_);
+    if (places.contain(place_of_position(i))) ++size_;
+  }
+}
 
 Part::Part(std::shared_ptr<const DataFile> file, std::vector<std::uint32_t> members)
     : file_(std::move(file)), size_(members.size()), members_(std::move(members)) {}
+
+// The part's example i by position: the block that it is in, then one by one.
+ExampleId Part::with_place(ExampleId i) const {
+  if (all_places(places_)) return i;
+  const auto after = std::ranges::upper_bound(before_, i);
+  const auto block = static_cast<std::uint64_t>(after - before_.begin()) - 1;
+  std::uint64_t left = i - before_[block];
+  ExampleId position = block * kBlock;
+  while (!places_.contain(place_of_position(position)) || left-- > 0) ++position;
+  return position;
+}
 
 void Part::read(std::span<const ExampleId> examples, Batch& batch) const {
   thread_local std::vector<ExampleId> numbers;  // reading allocates nothing in steady state
@@ -46,17 +91,13 @@ void Part::read(std::span<const ExampleId> examples, Batch& batch) const {
 }
 
 Split split_by_position(const std::shared_ptr<const DataFile>& file, const SplitShares& shares) {
-  const std::uint64_t all = file->size();
-  const auto count = [all](double share) {
-    return static_cast<std::uint64_t>(std::llround(share * static_cast<double>(all)));
+  const PlacesOfParts places(shares);
+  const auto part = [&](double share, const Places& of_part) {
+    return share > 0.0 ? std::make_unique<Part>(file, of_part) : nullptr;
   };
-  const std::uint64_t test = std::min(all, count(shares.test));
-  const std::uint64_t validation = std::min(all - test, count(shares.validation));
-  const std::uint64_t train = all - test - validation;
-  Split split{.train = std::make_unique<Part>(file, 0, train),
-              .validation =
-                  part_or_none(shares.validation, std::make_unique<Part>(file, train, validation)),
-              .test = part_or_none(shares.test, std::make_unique<Part>(file, all - test, test))};
+  Split split{.train = std::make_unique<Part>(file, places.train),
+              .validation = part(shares.validation, places.validation),
+              .test = part(shares.test, places.test)};
   require_something(split, *file);
   return split;
 }
@@ -67,15 +108,16 @@ Split split_by_key(const std::shared_ptr<const DataFile>& file, std::size_t key,
     throw UserError("'" + file->path() + "' has " + std::to_string(file->size()) +
                     " examples; a file that is split or protected by a column has below 2^32");
   }
+  const PlacesOfParts places(shares);
   std::vector<std::uint32_t> train;
   std::vector<std::uint32_t> validation;
   std::vector<std::uint32_t> test;
   for (ExampleId i = 0; i < file->size(); ++i) {
     const std::uint64_t of_example = file->key_of(i, key);
     const double place = place_of(of_example != 0 ? of_example : ~i);
-    auto& part = place >= 1.0 - shares.test                       ? test
-                 : place >= 1.0 - shares.test - shares.validation ? validation
-                                                                  : train;
+    auto& part = places.test.contain(place)         ? test
+                 : places.validation.contain(place) ? validation
+                                                    : train;
     part.push_back(static_cast<std::uint32_t>(i));
   }
   Split split{.train = std::make_unique<Part>(file, std::move(train)),

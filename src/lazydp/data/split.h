@@ -18,11 +18,22 @@ struct SplitShares {
   double test = 0.1;
 };
 
+// Where an example falls that is told from others by a number alone: in [0, 1), by a public hash
+// that is the same for ever.
+double place_of_position(ExampleId position);
+
+// From the first to below the second.
+struct Places {
+  double from = 0.0;
+  double to = 1.0;
+  bool contain(double place) const { return place >= from && place < to; }
+};
+
 // Some examples of a file, by number.
 class Part final : public Dataset {
  public:
-  // Examples first ... first + count - 1.
-  Part(std::shared_ptr<const DataFile> file, ExampleId first, std::uint64_t count);
+  // Those whose positions fall on `places`. An eighth of a byte for each example of the file.
+  Part(std::shared_ptr<const DataFile> file, const Places& places);
   // These. Four bytes each: a file that is split by a key has fewer than 2^32 examples.
   Part(std::shared_ptr<const DataFile> file, std::vector<std::uint32_t> members);
 
@@ -32,14 +43,19 @@ class Part final : public Dataset {
   void read(std::span<const ExampleId> examples, Batch& batch) const override;
 
   // The number in the file of this part's example i.
-  ExampleId in_file(ExampleId i) const { return members_.empty() ? first_ + i : members_[i]; }
+  ExampleId in_file(ExampleId i) const {
+    return members_.empty() ? with_place(i) : ExampleId{members_[i]};
+  }
   const DataFile& file() const { return *file_; }
 
  private:
+  ExampleId with_place(ExampleId i) const;
+
   std::shared_ptr<const DataFile> file_;
-  ExampleId first_ = 0;
   std::uint64_t size_ = 0;
   std::vector<std::uint32_t> members_;
+  Places places_;                      // if it has no members; all of them if `before_` is empty
+  std::vector<std::uint64_t> before_;  // each block of positions: how many of the part are
 };
 
 struct Split {
@@ -48,8 +64,10 @@ struct Split {
   std::unique_ptr<Part> test;        // null likewise
 };
 
-// By position: the last examples are the test part, those before them the validation part.
-// UserError if nothing is left to train on.
+// By the hash of an example's position in the file. Which part an example is in depends on its
+// position and on the shares, and on nothing else: an example that is blanked, or added at the end,
+// moves no other one, so that data sets which differ in one example differ in one after the split.
+// How large a part is follows from the size of the file. UserError if nothing is left to train on.
 Split split_by_position(const std::shared_ptr<const DataFile>& file, const SplitShares& shares);
 
 // By the hash of a key column: examples with the same key are all in the same part, whatever else

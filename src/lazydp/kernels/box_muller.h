@@ -9,10 +9,14 @@
 //
 // 31 bits leave gaps far out, and such gaps would tell who was settled once from who was settled
 // often. An integer with more than nine leading zeros (one word in 512) is therefore extended by 32
-// further bits. The largest radius is 9.4.
+// further bits. So is one with thirteen leading ones: a float next to 1 holds 24 bits, and some u
+// would be 1 and both normals 0; there it is 1 - u that is rounded. (Few words, because each costs:
+// nine leading ones took a tenth of the speed.) The largest radius is 9.4, the smallest 3e-10.
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <type_traits>
 
 namespace lazydp::box_muller {
 
@@ -21,15 +25,24 @@ inline constexpr std::size_t kLanes = 8;        // pairs in a group
 inline constexpr std::size_t kGroupBlocks = 4;  // cipher blocks of a group
 inline constexpr int kRefineBits = 21;
 inline constexpr int kRefineBelow = 1 << kRefineBits;  // of the angle; of the radius twice that
+inline constexpr int kLargestRadius = 0x7fffffff;      // v
+inline constexpr int kRefineNearOne = 1 << 18;         // of the radius, from its end
 
 // What the arithmetic needs to know of a group's words.
 template <class Simd>
 struct Pairs {
-  typename Simd::F radius;    // v + 1/2, or its refinement
+  typename Simd::F radius;    // v + 1/2, or its refinement; 2^31 where `beside_one` says the rest
   typename Simd::F exponent;  // log2 of what `radius` is to be divided by: 31 or 63
   typename Simd::F angle;     // in [-1, 1), quarter-turns / 2
   typename Simd::I words0;    // lowest bit: sign of the first normal
   typename Simd::I words1;    // … of the second
+};
+
+// Whether pairs may have been refined: then `beside_one` is u - 1 where u was, next to 1, and 0
+// elsewhere.
+template <class Simd>
+struct RefinedPairs : Pairs<Simd> {
+  typename Simd::F beside_one;
 };
 
 template <class Simd>
@@ -44,28 +57,36 @@ inline __attribute__((always_inline)) Pairs<Simd> load(const std::uint32_t* word
   return p;
 }
 
+// What added to a word moves those that want more bits, at both ends of a radius and on both sides
+// of an angle's 0, to the least numbers there are; and what these are below.
+inline constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
+inline constexpr std::int32_t kMoveRadius = kLeast + 2 * kRefineNearOne;
+inline constexpr std::int32_t kMovedRadius = kMoveRadius + 4 * kRefineBelow;
+inline constexpr std::int32_t kMoveAngle = kLeast + 2 * kRefineBelow - 2;
+inline constexpr std::int32_t kMovedAngle = kLeast + 4 * kRefineBelow - 2;
+static_assert(kMovedAngle <= kMovedRadius);
+
 // Whether a lane of the `N` vectors from `words` on may want more bits: asked of several at once,
 // and a little too often, because the straight path asks it of everybody.
 template <class Simd, int N>
 inline __attribute__((always_inline)) bool any_small(const std::uint32_t* words) {
-  auto least = Simd::set(std::int32_t{-1});
+  auto least = Simd::set(std::numeric_limits<std::int32_t>::max());
 #pragma GCC unroll 8
   for (int g = 0; g < N; ++g) {
     const std::uint32_t* from = words + kGroup * Simd::kGroups * g;
-    least = Simd::min_unsigned(least, Simd::load_groups(from));
-    least = Simd::min_unsigned(
-        least, Simd::add(Simd::load_groups(from + kLanes), Simd::set(2 * kRefineBelow)));
+    least = Simd::min(least, Simd::add(Simd::load_groups(from), Simd::set(kMoveRadius)));
+    least = Simd::min(least, Simd::add(Simd::load_groups(from + kLanes), Simd::set(kMoveAngle)));
   }
-  return Simd::any_zero(Simd::shift_right_logical(least, kRefineBits + 2));
+  return Simd::any_less(least, Simd::set(kMovedRadius));
 }
 
 // The words of one group that do want more: bit i for word i.
 template <class Simd>
 inline __attribute__((always_inline)) unsigned small_words(const std::uint32_t* words) {
-  const auto v = Simd::shift_right_logical(Simd::load_groups(words), 1);
-  const auto a = Simd::shift_right_arithmetic(Simd::load_groups(words + kLanes), 1);
-  return Simd::sign_mask(Simd::less(v, Simd::set(2 * kRefineBelow))) |
-         Simd::sign_mask(Simd::less(Simd::abs(a), Simd::set(kRefineBelow))) << kLanes;
+  const auto radius = Simd::add(Simd::load_groups(words), Simd::set(kMoveRadius));
+  const auto angle = Simd::add(Simd::load_groups(words + kLanes), Simd::set(kMoveAngle));
+  return Simd::sign_mask(Simd::less(radius, Simd::set(kMovedRadius))) |
+         Simd::sign_mask(Simd::less(angle, Simd::set(kMovedAngle))) << kLanes;
 }
 
 // Up to eight pairs from anywhere, each with the bits it wants.
@@ -74,6 +95,7 @@ struct Gathered {
   alignas(32) float radius[kLanes] = {};
   alignas(32) float exponent[kLanes] = {};
   alignas(32) float angle[kLanes] = {};
+  alignas(32) float beside_one[kLanes] = {};
   alignas(32) std::uint32_t words0[kLanes] = {};
   alignas(32) std::uint32_t words1[kLanes] = {};
 
@@ -86,24 +108,30 @@ struct Gathered {
     const std::int64_t v = words0[k] >> 1;
     const std::int64_t a = static_cast<std::int32_t>(words1[k]) >> 1;
     constexpr std::int64_t kMore = std::int64_t{1} << 32;
-    const bool small_radius = (small >> l & 1u) != 0;
+    const bool refined_radius = (small >> l & 1u) != 0;
     const bool small_angle = (small >> (kLanes + l) & 1u) != 0;
-    const std::int64_t radius_bits = small_radius ? v * kMore + refine(l) : v;
+    const bool near_one = refined_radius && v > kLargestRadius / 2;
+    const std::int64_t from_end = near_one ? kLargestRadius - v : v;
+    const std::int64_t radius_bits = refined_radius ? from_end * kMore + refine(l) : v;
     const std::int64_t angle_bits = small_angle ? a * kMore + refine(kLanes + l) : a;
-    radius[k] = static_cast<float>(radius_bits) + 0.5f;
-    exponent[k] = small_radius ? 63.0f : 31.0f;
+    const float rounded = static_cast<float>(radius_bits) + 0.5f;
+    radius[k] = near_one ? 0x1p31f : rounded;
+    exponent[k] = refined_radius && !near_one ? 63.0f : 31.0f;
+    beside_one[k] = near_one ? rounded * -0x1p-63f : 0.0f;
     angle[k] = static_cast<float>(angle_bits) * (small_angle ? 0x1p-62f : 0x1p-30f);
   }
 
-  Pairs<Simd> pairs() const {
-    return {Simd::load(radius), Simd::load(exponent), Simd::load(angle), Simd::load_groups(words0),
-            Simd::load_groups(words1)};
+  RefinedPairs<Simd> pairs() const {
+    return {{Simd::load(radius), Simd::load(exponent), Simd::load(angle), Simd::load_groups(words0),
+             Simd::load_groups(words1)},
+            Simd::load(beside_one)};
   }
 };
 
 // `N` vectors in lockstep hide each other's latency. normals[16 g + i] for g < N * Simd::kGroups.
-template <class Simd, int N>
-inline __attribute__((always_inline)) void transform(const Pairs<Simd>* p, float* normals) {
+template <class Simd, int N, class SomePairs>
+inline __attribute__((always_inline)) void transform(const SomePairs* p, float* normals) {
+  constexpr bool kRefined = std::is_same_v<SomePairs, RefinedPairs<Simd>>;
   using F = typename Simd::F;
   F y[N], e[N], log[N], s[N], c[N], t2[N];
   // radius = m * 2^k with m in [sqrt(1/2), sqrt(2)); ln m = y * polynomial(y), y = m - 1.
@@ -115,6 +143,7 @@ inline __attribute__((always_inline)) void transform(const Pairs<Simd>* p, float
     y[g] = Simd::sub(
         Simd::as_float(Simd::sub(bits, Simd::bit_and(d, Simd::set(std::int32_t{-0x800000})))),
         Simd::set(1.0f));
+    if constexpr (kRefined) y[g] = Simd::add(y[g], p[g].beside_one);  // one of the two is 0
     log[g] = Simd::fma(y[g], Simd::set(1.182747987e-01f), Simd::set(-1.890197926e-01f));
   }
   LAZYDP_EACH log[g] = Simd::fma(log[g], y[g], Simd::set(2.060467289e-01f));

@@ -54,8 +54,8 @@ struct Avx512Simd {
     return _mm512_srai_epi32(a, static_cast<unsigned>(n));
   }
   LAZYDP_INLINE I add(I a, I b) { return _mm512_add_epi32(a, b); }
-  LAZYDP_INLINE I min_unsigned(I a, I b) { return _mm512_min_epu32(a, b); }
-  LAZYDP_INLINE bool any_zero(I a) { return _mm512_testn_epi32_mask(a, a) != 0; }
+  LAZYDP_INLINE I min(I a, I b) { return _mm512_min_epi32(a, b); }
+  LAZYDP_INLINE bool any_less(I a, I b) { return _mm512_cmplt_epi32_mask(a, b) != 0; }
 
   // Four counters that follow each other, and the step to the next four.
   LAZYDP_INLINE I counters(Counter first) {

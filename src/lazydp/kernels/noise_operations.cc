@@ -35,7 +35,6 @@ struct CountingSimd : PortableSimd {
   }
   static F to_float(I a) { return counted(PortableSimd::to_float(a)); }
   static I bit_and(I a, I b) { return counted(PortableSimd::bit_and(a, b)); }
-  static I abs(I a) { return counted(PortableSimd::abs(a)); }
   static I shift_right_logical(I a, int n) {
     return counted(PortableSimd::shift_right_logical(a, n));
   }
@@ -43,11 +42,11 @@ struct CountingSimd : PortableSimd {
     return counted(PortableSimd::shift_right_arithmetic(a, n));
   }
   static I add(I a, I b) { return counted(PortableSimd::add(a, b)); }
-  static I min_unsigned(I a, I b) { return counted(PortableSimd::min_unsigned(a, b)); }
+  static I min(I a, I b) { return counted(PortableSimd::min(a, b)); }
   static I less(I a, I b) { return counted(PortableSimd::less(a, b)); }
   static unsigned sign_mask(I a) { return counted(PortableSimd::sign_mask(a)); }
-  static bool any_zero(I a) {  // a comparison, and its bits gathered
-    return counted(PortableSimd::any_zero(a), 2);
+  static bool any_less(I a, I b) {  // a comparison, and its bits gathered
+    return counted(PortableSimd::any_less(a, b), 2);
   }
   // A vector holds two blocks; each has ten rounds and the first key.
   template <class Next>

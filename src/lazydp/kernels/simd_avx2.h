@@ -45,18 +45,15 @@ struct Avx2Simd {
   LAZYDP_INLINE I as_int(F a) { return _mm256_castps_si256(a); }
   LAZYDP_INLINE I sub(I a, I b) { return _mm256_sub_epi32(a, b); }
   LAZYDP_INLINE I bit_and(I a, I b) { return _mm256_and_si256(a, b); }
-  LAZYDP_INLINE I abs(I a) { return _mm256_abs_epi32(a); }
   LAZYDP_INLINE I shift_right_logical(I a, int n) { return _mm256_srli_epi32(a, n); }
   LAZYDP_INLINE I shift_right_arithmetic(I a, int n) { return _mm256_srai_epi32(a, n); }
   LAZYDP_INLINE I add(I a, I b) { return _mm256_add_epi32(a, b); }
-  LAZYDP_INLINE I min_unsigned(I a, I b) { return _mm256_min_epu32(a, b); }
-  LAZYDP_INLINE bool any_zero(I a) {
-    return sign_mask(_mm256_cmpeq_epi32(a, _mm256_setzero_si256())) != 0;
-  }
+  LAZYDP_INLINE I min(I a, I b) { return _mm256_min_epi32(a, b); }
   LAZYDP_INLINE I less(I a, I b) { return _mm256_cmpgt_epi32(b, a); }  // all ones where a < b
   LAZYDP_INLINE unsigned sign_mask(I a) {
     return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(a)));
   }
+  LAZYDP_INLINE bool any_less(I a, I b) { return sign_mask(less(a, b)) != 0; }
 
   // Two counters that follow each other, and the step to the next two.
   LAZYDP_INLINE I counters(Counter first) {

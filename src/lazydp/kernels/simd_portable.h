@@ -93,9 +93,6 @@ struct PortableSimd {
   static I bit_and(I a, I b) {
     return each<I>([&](std::size_t l) { return a[l] & b[l]; });
   }
-  static I abs(I a) {
-    return each<I>([&](std::size_t l) { return a[l] < 0 ? -a[l] : a[l]; });
-  }
   static I shift_right_logical(I a, int n) {
     return each<I>([&](std::size_t l) {
       return static_cast<std::int32_t>(static_cast<std::uint32_t>(a[l]) >> n);
@@ -110,13 +107,8 @@ struct PortableSimd {
                                        static_cast<std::uint32_t>(b[l]));
     });
   }
-  static I min_unsigned(I a, I b) {
-    return each<I>([&](std::size_t l) {
-      return static_cast<std::uint32_t>(a[l]) < static_cast<std::uint32_t>(b[l]) ? a[l] : b[l];
-    });
-  }
-  static bool any_zero(I a) {
-    return std::ranges::any_of(a, [](std::int32_t x) { return x == 0; });
+  static I min(I a, I b) {
+    return each<I>([&](std::size_t l) { return std::min(a[l], b[l]); });
   }
   static I less(I a, I b) {
     return each<I>([&](std::size_t l) { return a[l] < b[l] ? -1 : 0; });
@@ -126,6 +118,7 @@ struct PortableSimd {
     for (std::size_t l = 0; l < 8; ++l) mask |= static_cast<unsigned>(a[l] < 0) << l;
     return mask;
   }
+  static bool any_less(I a, I b) { return sign_mask(less(a, b)) != 0; }
 
   // Two counters that follow each other, and the two after them; a counter is four words, low half
   // first.

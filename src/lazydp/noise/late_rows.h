@@ -22,7 +22,8 @@ void ask_ahead(const History& history, std::span<const RowId> ids);
 
 // Appends to `late` the share's rows among `ids` that are not settled through t, each once, and
 // marks them settled. The history itself tells an id that was seen from one that was not, so
-// duplicates need no sorting and no hashing. Whoever calls this owes the rows their due.
+// duplicates need no sorting and no hashing. The caller owes the rows their due, and claims them
+// within a SettleGuard's run().
 void claim_late_rows(History& history, Step t, std::span<const RowId> ids, Share share,
                      std::vector<LateRow>& late);
 

@@ -84,21 +84,27 @@ MomentumUpdates::MomentumUpdates(NoisePolicy policy, Table& weights, Table& mome
 }
 
 void MomentumUpdates::apply(Step t, const TableGradient& gradient) {
-  if (every_row_) settle_all(t);
-  catch_up(t, gradient.ids(), on_gradient_);
-  const Response& response = clock_.response();
-  const auto shares = static_cast<std::size_t>(thread_count());
-  parallel_for(shares, [&](std::size_t share) {
-    add_gradient(momentum_, gradient, static_cast<float>(response.m), {share, shares});
-    add_gradient(weights_, gradient, static_cast<float>(response.w), {share, shares});
+  guard_.run([&] {
+    if (every_row_) catch_up_all(t);
+    catch_up(t, gradient.ids(), on_gradient_);
+    const Response& response = clock_.response();
+    const auto shares = static_cast<std::size_t>(thread_count());
+    parallel_for(shares, [&](std::size_t share) {
+      add_gradient(momentum_, gradient, static_cast<float>(response.m), {share, shares});
+      add_gradient(weights_, gradient, static_cast<float>(response.w), {share, shares});
+    });
   });
 }
 
 void MomentumUpdates::settle(Step t, std::span<const RowId> ids) {
-  catch_up(t, ids, on_read_);
+  guard_.run([&] { catch_up(t, ids, on_read_); });
 }
 
 void MomentumUpdates::settle_all(Step t) {
+  guard_.run([&] { catch_up_all(t); });
+}
+
+void MomentumUpdates::catch_up_all(Step t) {
   const RunsThrough<Drift> drifts = clock_.through(t);
   constexpr std::size_t kRows = 4096;
   parallel_blocks(

@@ -47,6 +47,10 @@ TableUpdates::TableUpdates(NoisePolicy policy, std::span<Table> tables, const Va
 }
 
 void TableUpdates::apply(Step t, std::span<const TableGradient> gradients, StageClock& stages) {
+  guard_.run([&] { take_step(t, gradients, stages); });
+}
+
+void TableUpdates::take_step(Step t, std::span<const TableGradient> gradients, StageClock& stages) {
   const std::size_t shares = shares_of(tables_.size());
   std::atomic<std::uint64_t> rows{0};
   parallel_for(tables_.size() * shares, [&](std::size_t task) {
@@ -65,7 +69,7 @@ void TableUpdates::apply(Step t, std::span<const TableGradient> gradients, Stage
 }
 
 void TableUpdates::settle(Step t, std::span<const Ids> ids, StageClock& stages) {
-  catch_up(&Update::on_read, t, ids, stages);
+  guard_.run([&] { catch_up(&Update::on_read, t, ids, stages); });
 }
 
 void TableUpdates::read(Step t, std::span<const Bags> bags, Pooling mode,
@@ -74,9 +78,11 @@ void TableUpdates::read(Step t, std::span<const Bags> bags, Pooling mode,
   if (waits && fused_ && shares_of(tables_.size()) == 1) {
     const Debts debts = clock_.through(t);
     reading_.resize(tables_.size());
-    parallel_for(tables_.size(), [&](std::size_t k) {
-      reading_[k].settle_and_pool(tables_[k], *updates_[k].on_read, *writer_, debts, bags[k], mode,
-                                  pooled[k]);
+    guard_.run([&] {
+      parallel_for(tables_.size(), [&](std::size_t k) {
+        reading_[k].settle_and_pool(tables_[k], *updates_[k].on_read, *writer_, debts, bags[k],
+                                    mode, pooled[k]);
+      });
     });
     TableReading::book(reading_, stages, traffic_);
     return;
@@ -142,22 +148,26 @@ void TableUpdates::sweep_all(Step t, StageClock& stages) {
 }
 
 void TableUpdates::settle_all(Step t, const std::function<void(std::uint64_t)>& progress) {
+  guard_.require_whole();
   const Debts debts = clock_.through(t);
   for (std::size_t k = 0; k < tables_.size(); ++k) {
     CatchUp* part = updates_[k].on_read.get();
     if (part == nullptr) continue;
-    parallel_blocks(static_cast<std::size_t>(tables_[k].rows()), rows_per_task(tables_[k]),
-                    [&](std::size_t begin, std::size_t end) {
-                      std::vector<LateRow> late;
-                      claim_late_range(part->history(), t, static_cast<RowId>(begin),
-                                       static_cast<RowId>(end), late);
-                      writer_->settle(tables_[k], *part, debts, late);
-                    });
+    guard_.run([&] {
+      parallel_blocks(static_cast<std::size_t>(tables_[k].rows()), rows_per_task(tables_[k]),
+                      [&](std::size_t begin, std::size_t end) {
+                        std::vector<LateRow> late;
+                        claim_late_range(part->history(), t, static_cast<RowId>(begin),
+                                         static_cast<RowId>(end), late);
+                        writer_->settle(tables_[k], *part, debts, late);
+                      });
+    });
     if (progress) progress(static_cast<std::uint64_t>(tables_[k].rows()));
   }
 }
 
 void TableUpdates::settle_copy(Step t, std::size_t table, RowId first, RowId last, Table& window) {
+  guard_.require_whole();
   CatchUp* part = updates_[table].on_read.get();
   if (part == nullptr) return;
   std::vector<LateRow> late;
@@ -166,6 +176,7 @@ void TableUpdates::settle_copy(Step t, std::size_t table, RowId first, RowId las
 }
 
 bool TableUpdates::all_settled(Step t) const {
+  guard_.require_whole();
   return std::ranges::all_of(updates_, [t](const Update& update) {
     return update.on_read == nullptr ||
            std::ranges::all_of(update.on_read->history().steps(),
@@ -183,6 +194,7 @@ std::size_t TableUpdates::bytes() const {
 }
 
 History* TableUpdates::history(std::size_t table) {
+  guard_.require_whole();
   return updates_[table].on_read ? &updates_[table].on_read->history() : nullptr;
 }
 

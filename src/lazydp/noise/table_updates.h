@@ -16,6 +16,7 @@
 #include "lazydp/noise/noise_writer.h"
 #include "lazydp/noise/policy.h"
 #include "lazydp/noise/row_traffic.h"
+#include "lazydp/noise/settle_guard.h"
 #include "lazydp/noise/settled_read.h"
 #include "lazydp/random/noise_source.h"
 
@@ -25,7 +26,8 @@ using Ids = std::span<const RowId>;  // of one table; they may repeat
 
 // Invariant: a row that has been settled through t carries all the noise and all the weight decay
 // of steps 1 … t. A row must be settled through t before step t + 1, or an evaluation after step t,
-// reads it, and before it leaves the trainer. A policy is which of three parts a table has.
+// reads it, and before it leaves the trainer. A policy is which of three parts a table has. Should
+// settling fail part-way, every later call that depends on it throws InternalError.
 class TableUpdates {
  public:
   // `tables`, `clock` and `noise` outlive this. `decays`: whether weight decay is in use.
@@ -50,6 +52,10 @@ class TableUpdates {
   void settle_copy(Step t, std::size_t table, RowId first, RowId last, Table& window);
 
   bool all_settled(Step t) const;
+
+  // Throws InternalError if settling has failed part-way: for who saves or releases the tables.
+  void require_whole() const { guard_.require_whole(); }
+
   const RowTraffic& traffic() const { return traffic_; }  // so far
   std::size_t bytes() const;                              // of memory beside the tables
 
@@ -67,6 +73,7 @@ class TableUpdates {
     std::vector<LateRow> rows;
   };
 
+  void take_step(Step t, std::span<const TableGradient> gradients, StageClock& stages);
   void catch_up(std::unique_ptr<CatchUp> Update::*part, Step t, std::span<const Ids> ids,
                 StageClock& stages);
   void sweep_all(Step t, StageClock& stages);
@@ -82,6 +89,7 @@ class TableUpdates {
   std::vector<Ids> to_read_;
   std::vector<TableReading> reading_;
   RowTraffic traffic_;
+  SettleGuard guard_;
 };
 
 }  // namespace lazydp

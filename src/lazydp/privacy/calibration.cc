@@ -73,6 +73,16 @@ std::optional<double> least_noise(const Budget& budget, const std::function<Ledg
   return enough.value;
 }
 
+// What ends at the edge of its range was not chosen by the budget.
+[[noreturn]] void refuse_least_noise(const Budget& budget, std::uint64_t steps) {
+  std::ostringstream message;
+  message << "epsilon is " << budget.epsilon << " at delta " << budget.delta << " over " << steps
+          << " steps: even a noise_multiplier of " << kLeastNoise
+          << ", the least that is looked for, stays within that; lower epsilon, or give the noise "
+             "multiplier";
+  throw UserError(message.str());
+}
+
 // `start`: a guess, 1 or more.
 std::uint64_t most_steps(const Budget& budget, double sampling_rate, double noise_multiplier,
                          Accountant accountant, std::uint64_t start) {
@@ -112,9 +122,12 @@ std::optional<double> find_noise_for_budget(const Budget& budget,
                                             const std::function<Ledger(double)>& ledger,
                                             Accountant accountant) {
   validate(budget);
-  const std::optional<double> noise = least_noise(budget, ledger, Accountant::rdp, 1);
-  if (accountant == Accountant::rdp) return noise;
-  return least_noise(budget, ledger, accountant, noise.value_or(1));  // where to start is cheap
+  std::optional<double> noise = least_noise(budget, ledger, Accountant::rdp, 1);
+  if (accountant != Accountant::rdp) {  // where to start is cheap
+    noise = least_noise(budget, ledger, accountant, noise.value_or(1));
+  }
+  if (noise && *noise <= kLeastNoise) refuse_least_noise(budget, ledger(1).steps());
+  return noise;
 }
 
 double noise_for_budget(const Budget& budget, const std::function<Ledger(double)>& ledger,

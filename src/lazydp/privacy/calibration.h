@@ -16,7 +16,8 @@ struct Budget {
 };
 
 // The smallest noise multiplier, to 1e-4 of itself, with which `steps` steps stay within the
-// budget; what it returns does stay within. Throws UserError for a budget that no noise can meet.
+// budget; what it returns does stay within. Throws UserError for a budget that no noise can meet,
+// or that the least noise there is to choose (0.001) meets: that was not chosen by the budget.
 double noise_for_budget(const Budget& budget, double sampling_rate, std::uint64_t steps,
                         Accountant accountant);
 
@@ -25,7 +26,7 @@ double noise_for_budget(const Budget& budget, double sampling_rate, std::uint64_
 double noise_for_budget(const Budget& budget, const std::function<Ledger(double)>& ledger,
                         Accountant accountant);
 
-// None in the place of that UserError.
+// None where no noise can meet the budget.
 std::optional<double> find_noise_for_budget(const Budget& budget,
                                             const std::function<Ledger(double)>& ledger,
                                             Accountant accountant);

@@ -208,6 +208,7 @@ bool CheckpointFolder::holds(Trainer& trainer) const {
 }
 
 void CheckpointFolder::save(Trainer& trainer) {
+  trainer.updates().require_whole();
   adopt(trainer);
   if (holds(trainer)) return;
   TableFiles* tables = trainer.files();
@@ -229,6 +230,7 @@ void CheckpointFolder::save(Trainer& trainer) {
 
 void CheckpointFolder::replace_by_settled(Trainer& trainer, const Metadata& metadata,
                                           const Progress& progress) {
+  trainer.updates().require_whole();
   adopt(trainer);
   meet(trainer);
   if (first_rank(trainer)) remove_newer_than(trainer.now());

@@ -135,6 +135,10 @@ void ReleasedModel::write_here(const std::string& folder) const {
     there.erase("weights");
     // Metrics that somebody wanted out are out: whoever releases again need not have them.
     if (there.contains("metrics") && !card.contains("metrics")) card["metrics"] = there["metrics"];
+    // A card of an earlier version says less of its data.
+    for (const char* key : {"split", "neighbours"}) {
+      if (there.contains("data") && !there["data"].contains(key)) card["data"].erase(key);
+    }
     if (there != card) {
       throw PrivacyError(folder + " holds another model than this run's; remove it to write this");
     }

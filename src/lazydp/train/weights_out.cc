@@ -67,6 +67,7 @@ void stream_ranks(const Table& table, Courier& ranks, const TensorOut::Pass& pas
 }  // namespace
 
 void send_rows_to_first_rank(Trainer& trainer) {
+  trainer.updates().require_whole();
   Courier& ranks = *trainer.courier();
   for (const Table& table : trainer.tables()) {
     if (!cut(table)) continue;
@@ -81,6 +82,7 @@ void send_rows_to_first_rank(Trainer& trainer) {
 
 std::vector<TensorOut> weights_out(Trainer& trainer,
                                    const std::function<void(std::uint64_t)>& progress) {
+  trainer.updates().require_whole();
   std::vector<TensorOut> out;
   const std::span<const float> dense = trainer.model().parameters();
   for (const NamedTensor& tensor : trainer.model().layout()) {
