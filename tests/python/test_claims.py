@@ -11,7 +11,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import lazydp
 from lazydp import PrivacyEngine, UserError
 from models import build, data, loader
-from training import private, seeded, step
+from training import ADAPTIVE, private, seeded, step
 
 
 def test_poisson_training_and_epsilon():
@@ -231,15 +231,6 @@ def test_a_generator_of_the_loader_claims_nothing():
 
 def test_adaptive_clipping_pays_for_its_count():
     """Part of the noise multiplier is spent on the count of unclipped examples."""
-    _, optimizer, _ = private(
-        build("shared"),
-        noise_multiplier=0.5,
-        clipping="adaptive",
-        target_unclipped_quantile=0.5,
-        clipbound_learning_rate=0.2,
-        max_clipbound=10.0,
-        min_clipbound=0.1,
-        unclipped_num_std=1.0,
-    )
+    _, optimizer, _ = private(build("shared"), **ADAPTIVE)
     assert optimizer._noise_std() == pytest.approx((0.5**-2 - 2.0**-2) ** -0.5 * 1.3)
     assert optimizer.noise_multiplier == 0.5  # what the accountant sees

@@ -10,6 +10,7 @@ import torch
 from lazydp import PrivacyEngine, sgd_group
 from models import MODELS, assert_same, build, loader, squared_loss
 from reference import BruteForce
+from training import ADAPTIVE
 
 BOUND = 1.3
 
@@ -261,16 +262,6 @@ def test_adaptive_clipping_runs_and_moves_the_bound():
     model = build("shared")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        private, optimizer, batches = make_private(
-            model,
-            sgd(model),
-            noise_multiplier=0.5,
-            clipping="adaptive",
-            target_unclipped_quantile=0.5,
-            clipbound_learning_rate=0.2,
-            max_clipbound=10.0,
-            min_clipbound=0.1,
-            unclipped_num_std=1.0,
-        )
+        private, optimizer, batches = make_private(model, sgd(model), **ADAPTIVE)
     train(private, optimizer, batches)
     assert optimizer.max_grad_norm != BOUND and 0.1 <= optimizer.max_grad_norm <= 10

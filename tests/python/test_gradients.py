@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader
 from lazydp import PrivacyEngine, PrivacyError, UserError
 from models import DIM, ROWS, Single, assert_same, build, data, squared_loss
 from reference import BruteForce
-from training import private, reference, seeded, step
+from training import Interrupted, private, reference, seeded, step
 
 
 def no_zeroing(model, optimizer):
@@ -272,16 +272,6 @@ def test_batches_of_the_loader_are_told_from_others(settle, workers):
         for batch in small:
             step(model, optimizer, batch)
     assert engine.get_epsilon(1e-5) < float("inf")
-
-
-class Interrupted(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x):
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("name", ["shared", "shared_norm", "layered_norm"])

@@ -18,7 +18,7 @@ from torch.nn.utils import parameters_to_vector
 from lazydp import PrivacyEngine
 from models import ROWS, assert_same, build, data, squared_loss
 from reference import BruteForce
-from training import private, seeded
+from training import Interrupted, private, seeded
 
 PROGRAMS, AT_A_TIME = 500, 25
 NAMES = ["shared", "shared_norm", "layered", "bag_padding", "sequence_padding", "factors", "twice"]
@@ -29,18 +29,6 @@ RULES = [
     {"lr": 0.1, "momentum": 0.7, "nesterov": True, "weight_decay": 0.05},
 ]
 SIGMA, BOUND, BATCH = 0.7, 1.3, 3
-
-
-class Stop(torch.autograd.Function):
-    """Interrupts a backward pass."""
-
-    @staticmethod
-    def forward(ctx, x):
-        return x.view_as(x)
-
-    @staticmethod
-    def backward(ctx, gradient):
-        raise KeyboardInterrupt
 
 
 class Program:
@@ -135,7 +123,7 @@ class Program:
             table = next(m for m in self.raw.modules() if hasattr(m, "num_embeddings"))
             hidden = table(ids[:, :1]).flatten(1).sum(1)  # beside the model: some layers are done
             last = hidden if hidden.requires_grad else out
-            (nn.functional.mse_loss(out, target) + Stop.apply(last).sum()).backward()
+            (nn.functional.mse_loss(out, target) + Interrupted.apply(last).sum()).backward()
 
     def discard(self):
         squared_loss(self.model, self.batch()).backward()

@@ -16,6 +16,29 @@ def private(model, *, batches=None, engine=None, optimizer=None, **options):
     )
 
 
+class Interrupted(torch.autograd.Function):
+    """Passes its input through; a backward pass that reaches it is interrupted."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        raise KeyboardInterrupt
+
+
+ADAPTIVE = {
+    "clipping": "adaptive",
+    "noise_multiplier": 0.5,
+    "target_unclipped_quantile": 0.5,
+    "clipbound_learning_rate": 0.2,
+    "max_clipbound": 10.0,
+    "min_clipbound": 0.1,
+    "unclipped_num_std": 1.0,
+}
+
+
 def seeded(seed=5):
     return {"noise_generator": torch.Generator().manual_seed(seed)}
 
