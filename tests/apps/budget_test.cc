@@ -133,7 +133,6 @@ TEST(LargeEpsilon, IsRemarkedUponInOneLine) {
       {Words{"privacy", "epsilon", "--noise-multiplier", "0"} + rate, false},  // says so itself
       {Words{"privacy", "curve", "--noise-multiplier", "0.4"} + rate, true},
       {{"sweep", "grid.toml", "table.csv", "--quiet"}, true},
-      {{"audit", "--epsilon", "25", "--runs", "100", "--quiet"}, true},
   };
   for (const auto& [words, warned] : all) {
     const Ran ran = at.run(words);

@@ -113,7 +113,7 @@ INSTANTIATE_TEST_SUITE_P(
         Kind{"Persons", {.canary = Canary::person, .steps = 12, .sampling_rate = 0.7}, 3.0, 4000}),
     [](const auto& chosen) { return std::string(chosen.param.name); });
 
-// 7,680 of each kind are needed: an audit of fewer says so, whatever its attack did.
+// 6,784 of each kind are needed: an audit of fewer says so, whatever its attack did.
 TEST(Audit, SaysThatItCanSayNothing) {
   const AuditPlan plan{.runs = 1000, .seed = 1};
   const AuditStakes stakes = audit_stakes(plan);

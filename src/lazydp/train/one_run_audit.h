@@ -19,9 +19,9 @@ struct OneRunAudit {
   Budget budget{.epsilon = 3.0, .delta = 1e-5};  // the noise is calibrated to it
   std::uint64_t canaries = 32'768;
   Step steps = 8;
-  double sampling_rate = 1.0;  // below 1 a released model shows far less than the claim allows
-  Schedule rate_schedule = {};             // of the learning rates
-  double alpha = 0.01;                     // a true claim is called broken so often, at most
+  double sampling_rate = 1.0;   // below 1 a released model shows far less than the claim allows
+  Schedule rate_schedule = {};  // of the learning rates
+  double alpha = 0.01;          // a true claim is called broken so often, at most
   std::optional<std::uint64_t> seed = {};  // fixed: the audit repeats
 
   // Throws UserError: for a recipe without noise, or too few canaries for any proof.
