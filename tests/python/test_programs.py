@@ -282,6 +282,15 @@ def assert_like(ours, theirs, exact):
         assert all(v.clone().isfinite().all() for v in ours.state_dict().values())
 
 
+@pytest.fixture(autouse=True)
+def one_thread():
+    """Tables are tiny: two threads would mostly wait for each other."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
 @pytest.mark.parametrize("first", range(0, PROGRAMS, AT_A_TIME))
 def test_programs(first):
     for seed in range(first, first + AT_A_TIME):
