@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from threading import get_ident
 from typing import Any, Protocol
 
 import torch
@@ -66,6 +67,16 @@ class Pass:
             )
         return sizes.pop() if sizes else 0
 
+    def require_unchanged(self) -> None:
+        """Raise UserError if an input was written to since its layer read it."""
+        for calls in self.calls.values():
+            for call in calls:
+                if getattr(call, "inputs_changed", False):
+                    raise UserError(
+                        f"the input of layer '{call.name}' was changed in place between backward() "
+                        "and step(); its gradient would be that of other values: use a fresh tensor"
+                    )
+
     def squared_norms(self) -> dict[Any, Tensor]:
         """By what has a bound of its own, the squared norms of all examples' gradients."""
         examples = self.examples
@@ -123,6 +134,7 @@ class Captures:
         self._anchor = torch.zeros((), requires_grad=True)
         self._finished: list[Pass] = []
         self._open: Pass | None = None
+        self._thread = get_ident()  # where it was begun
 
     def scale(self, examples: int) -> float:
         """What undoes a mean over the batch."""
@@ -133,7 +145,7 @@ class Captures:
         if _in_backward():  # a checkpointed segment is computed again: it belongs to that pass
             if self._open is None:
                 self._begin_pass()
-        else:
+        elif torch.is_grad_enabled() and self._thread == get_ident():
             self._open = None  # nobody runs it any more: it was interrupted
         return torch.is_grad_enabled() and not self.ended
 
@@ -156,6 +168,7 @@ class Captures:
 
     def _begin_pass(self) -> None:
         begun = self._open = Pass()
+        self._thread = get_ident()
         torch.autograd.Variable._execution_engine.queue_callback(  # type: ignore[attr-defined]
             lambda: self._end_pass(begun)
         )

@@ -6,19 +6,21 @@ import warnings
 from collections import deque
 from collections.abc import Iterator
 from typing import Any
+from uuid import uuid4
 
 from opacus.accountants import IAccountant
 from torch.utils.data import Sampler
 
 from lazydp._native import UserError
 
-_KEY = "lazydp_no_claim"
+_KEY, _RUN = "lazydp_no_claim", "lazydp_run"
 
 
 class ClaimingAccountant(IAccountant):  # type: ignore[misc]
     """Mixed into Opacus' accountant: it knows why nothing may be claimed, and keeps every step."""
 
     history: list[Any]
+    run: str  # which run's steps these are
     no_claim: str | None = None  # the first reason there was
 
     def void(self, reason: str) -> None:
@@ -36,6 +38,7 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """As Opacus, with the reason."""
         state = super().state_dict(*args, **kwargs)
+        state[_RUN] = self.run
         if self.no_claim is not None:
             state[_KEY] = self.no_claim
         return state
@@ -49,9 +52,12 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
         taken = self.history
         super().load_state_dict(state_dict)
         loaded = self.history
-        if _begins_with(taken, loaded):
+        same = state_dict.get(_RUN) == self.run
+        if not taken:
+            self.run = state_dict.get(_RUN, self.run)
+        elif same and _begins_with(taken, loaded):
             self.history = taken
-        elif not _begins_with(loaded, taken):
+        elif not (same and _begins_with(loaded, taken)):
             self.history = [*loaded, *taken]
         if state_dict.get(_KEY) is not None:
             self.void(state_dict[_KEY])
@@ -74,6 +80,7 @@ def _begins_with(history: list[Any], other: list[Any]) -> bool:
 def claiming(accountant: Any) -> Any:
     """The accountant, as one that knows what may be claimed."""
     plain = type(accountant)
+    accountant.run = uuid4().hex
     accountant.__class__ = type(f"Claiming{plain.__name__}", (ClaimingAccountant, plain), {})
     return accountant
 
@@ -85,10 +92,10 @@ class Draws:
     the loader knows better.
     """
 
-    def __init__(self, *, rand_on_empty: bool = False) -> None:
-        """Before the first batch."""
+    def __init__(self, *, rand_on_empty: bool = False, ahead: int = 4096) -> None:
+        """Before the first batch; at most `ahead` are drawn before a step takes one."""
         self._rand_on_empty = rand_on_empty
-        self._waiting: deque[int] = deque(maxlen=4096)  # drawn, and taken by no step
+        self._waiting: deque[int] = deque(maxlen=ahead)  # drawn, and taken by no step
 
     def add(self, size: int) -> None:
         """A batch was drawn."""

@@ -129,10 +129,12 @@ class PrivateEmbedding(PrivateEmbeddingBase, nn.Embedding):  # type: ignore[misc
 
 
 def _require_values(ids: Tensor) -> None:
-    if isinstance(ids, FakeTensor) or ids.is_meta:
+    traced = torch._C._get_tracing_state() is not None  # torch.jit
+    traced = traced or torch._C._functorch.is_functorch_wrapped_tensor(ids)
+    if isinstance(ids, FakeTensor) or ids.is_meta or traced:
         raise UserError(
-            "a private table was asked for ids that have no values, as torch.export does; export "
-            "the released model: engine.release(model)"
+            "a private table can't be traced, exported or transformed (torch.export, torch.jit, "
+            "torch.func): do that with the released model, engine.release(model)"
         )
 
 

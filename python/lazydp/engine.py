@@ -92,7 +92,12 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         # user brings one: ours is secure, and some times faster.
         own = self.secure_mode or (bool(found) and generator is None)
         self._dense_seed = _new_seed(None, distributed) if own else None
-        self._draws = Draws(rand_on_empty=arguments.get("rand_on_empty", False))
+        poisson = arguments.get("poisson_sampling", True)
+        fetched = (data_loader.num_workers or 0) * (data_loader.prefetch_factor or 2)
+        self._draws = Draws(
+            rand_on_empty=arguments.get("rand_on_empty", False),
+            ahead=fetched + 2 if poisson else 4096,
+        )
         if not found:
             made = super().make_private(
                 module=module, optimizer=optimizer, data_loader=data_loader, **arguments
@@ -225,6 +230,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             prepared.draws = self._draws
             prepared.void = self.accountant.void
             prepared.known = frozenset(map(id, self._wrapper._lazydp_layers.parameters))
+            prepared.require_intact = self._wrapper._lazydp_layers.require_intact
             prepared.guard_original()
         if self._dense_seed is not None:
             draws = DRAWS if self.secure_mode else 1

@@ -34,6 +34,12 @@ class LinearCall:
     gradient: Tensor
     examples: int
     scale: float  # what undoes a mean over the batch
+    version: int  # of the inputs, when they were kept
+
+    @property
+    def inputs_changed(self) -> bool:
+        """Whether something was written into them since."""
+        return self.inputs._version != self.version
 
     @property
     def name(self) -> str:
@@ -90,13 +96,15 @@ class FactoredLinear:
         inputs, gradient = (t.detach().movedim(batch_dim, 0) for t in (inputs, gradient))
         examples = inputs.shape[0]
         positions = inputs[..., 0].numel() // examples if examples else 1
+        inputs = inputs.reshape(examples, positions, inputs.shape[-1]).float()
         self.captures.note(
             LinearCall(
                 self,
-                inputs.reshape(examples, positions, inputs.shape[-1]).float(),
+                inputs,
                 gradient.reshape(examples, positions, gradient.shape[-1]).float(),
                 examples,
                 self.captures.scale(examples),
+                inputs._version,
             )
         )
 

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from lazydp._native import PrivacyError, UserError
 from lazydp.captures import Captures
 from lazydp.linear import FactoredLinear, find_linears
+from lazydp.private_tensor import PrivateTensor
 from lazydp.sampled import SampledLayers
 from lazydp.tables import Tables
 
@@ -42,6 +43,10 @@ class Layers:
             for linear in self.linears:
                 linear.undo()
             raise
+        self._model = model
+        held = {*(layer.module for layer in self.linears), *self.sampled.names}
+        self._held = [(m, k, p) for m in held for k, p in m._parameters.items() if p is not None]
+        self._known = {id(p) for _, _, p in self._held}
         names = {p: name for name, p in model.named_parameters()}
         for p in self.parameters:
             if p.requires_grad:
@@ -52,6 +57,21 @@ class Layers:
         """All that these layers train."""
         of_linears = [p for linear in self.linears for p in linear.parameters]
         return [*of_linears, *self.sampled.parameters]
+
+    def require_intact(self) -> None:
+        """Raise UserError if a layer, or its parameter, is not the one that make_private saw."""
+        for module, key, parameter in self._held:
+            if module._parameters.get(key) is not parameter:
+                raise UserError(
+                    f"parameter '{key}' of a {type(module).__name__.removeprefix('Private')} was "
+                    "replaced after make_private; copy into it instead, or release the model first"
+                )
+        for name, p in self._model.named_parameters():
+            if p.requires_grad and id(p) not in self._known and not isinstance(p, PrivateTensor):
+                raise UserError(
+                    f"'{name}' became trainable after make_private, or is new: nothing clips its "
+                    "gradient; set requires_grad and build the model before make_private"
+                )
 
     def undo(self) -> None:
         """Give the modules back as they were."""
@@ -106,9 +126,19 @@ class PrivateModel:
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
         """As a module's, but for one thing: where a load fails, nothing has changed."""
-        if not assign:
-            _require_fit(self, state_dict, strict)
+        if assign:
+            raise UserError(
+                "assign is True; a private model's memory stays: load with assign=False"
+            )
+        _require_fit(self, state_dict, strict)
         return super().load_state_dict(state_dict, strict=strict, assign=assign)  # type: ignore[misc]
+
+    def _apply(self, fn: Any, recurse: bool = True) -> Any:
+        """Ask a table first: where it can't be moved, nothing is."""
+        for table in self._lazydp_tables.all:
+            if not self._lazydp_tables.released:
+                table.modules[0]._apply(fn)  # type: ignore[no-untyped-call]
+        return super()._apply(fn, recurse)  # type: ignore[misc]
 
     def get_norm_sample(self) -> Tensor:
         """Refuse: norms without tables would clip too little."""
@@ -162,7 +192,9 @@ def _require_fit(model: Any, state_dict: Mapping[str, Any], strict: bool) -> Non
             errors.append(f"Unexpected key(s) in state_dict: {', '.join(unexpected)}.")
     for key, value in own.items():
         given = state_dict.get(key)
-        if isinstance(value, Tensor) and isinstance(given, Tensor) and given.shape != value.shape:
+        if isinstance(value, Tensor) and key in state_dict and not isinstance(given, Tensor):
+            errors.append(f"{key} is a {type(given).__name__}, not a tensor.")
+        elif isinstance(value, Tensor) and given is not None and given.shape != value.shape:
             errors.append(
                 f"size mismatch for {key}: copying a param with shape {given.shape} from "
                 f"checkpoint, the shape in current model is {value.shape}."

@@ -70,6 +70,8 @@ class TableOptimizer(SecureOptimizer):
     draws: Draws
     void: Callable[[str], None]  # no epsilon can be claimed any more, for this reason
     known: frozenset[int] = frozenset()  # parameters whose gradients are captured, by id
+    require_intact: Callable[[], None]  # raises unless the layers are those of make_private
+    _hooks: tuple[Any, ...] = ()  # the ledger's, and those of the user
     _passes = 0  # backward passes of this step
     _examples = 0  # of this step, virtual steps included
     _warned = False
@@ -84,13 +86,17 @@ class TableOptimizer(SecureOptimizer):
         """Let the wrapped optimizer step only from here."""
 
         def refuse(*_: Any) -> None:
-            if not self._stepping:
+            if not self._stepping and not self.tables.released:
                 raise PrivacyError(
                     "the optimizer that was given to make_private stepped by itself, past clipping "
                     "and noise; call step() of the one that make_private returned"
                 )
 
         self._guard = self.original_optimizer.register_step_pre_hook(refuse)
+
+    def attach_step_hook(self, fn: Callable[[Any], None]) -> None:
+        """One more hook, to be called with every step: the ledger's own stays."""
+        self._hooks = (*self._hooks, fn)
 
     def step(self, closure: Any = None) -> Any:
         """As Opacus."""
@@ -108,23 +114,12 @@ class TableOptimizer(SecureOptimizer):
         """
         self.tables.require_open()
         virtual = self._check_skip_next_step()
-        passes = self.captures.take()
-        self._require_known()
-        if not passes and not self.draws.empty:
-            raise UserError(
-                "no gradient reached the private layers since the last step; call backward() on a "
-                "loss that depends on them, outside of torch.no_grad(), before step()"
-            )
-        self._passes = len(passes)
-        self._examples += sum(p.examples for p in passes)
-        if not virtual:
-            self._require_drawn()
-            iterations = self.accumulated_iterations
-            divisor = 1.0
-            if self.loss_reduction == "mean":
-                divisor = self.expected_batch_size * iterations * self.tables.exchange.world_size
-            rules = self.tables.rules(self.param_groups, divisor, self._noise_std())
-        self.clip(passes)
+        try:
+            passes, rules = self._checked_passes(virtual)
+            self.clip(passes)
+        except BaseException:
+            self._drop()
+            raise
         self._is_last_step_skipped = virtual
         if virtual:
             return False
@@ -135,12 +130,47 @@ class TableOptimizer(SecureOptimizer):
         self.scale_grad()
         for p in self.params:
             p.summed_grad = None
-        if self.step_hook:
-            self.step_hook(self)
+        for hook in self._hooks:
+            hook(self)
         self.tables.step(rules)
         self.tables.put_momentum(self.state)
         self.move_bound()
         return True
+
+    def _checked_passes(self, virtual: bool) -> tuple[list[Pass], dict[int, Any]]:
+        """The passes of this step, and what it will do to tables; raises if it can't be right."""
+        passes = self.captures.take()
+        self.require_intact()
+        self._require_known()
+        for one in passes:
+            one.require_unchanged()
+        if not passes and not self.draws.empty:
+            raise UserError(
+                "no gradient reached the private layers since the last step; call backward() on a "
+                "loss that depends on them, outside of torch.no_grad(), before step()"
+            )
+        self._passes = len(passes)
+        self._examples += sum(p.examples for p in passes)
+        if virtual:
+            return passes, {}
+        self._require_drawn()
+        divisor = 1.0
+        if self.loss_reduction == "mean":
+            divisor = self.expected_batch_size * self.accumulated_iterations
+            divisor *= self.tables.exchange.world_size
+        return passes, self.tables.rules(self.param_groups, divisor, self._noise_std())
+
+    def _drop(self) -> None:
+        """After a step that was refused: nothing of it, or of its virtual steps, is kept."""
+        self.captures.discard()
+        self.tables.discard_pending()
+        self._examples = 0
+        self._step_skip_queue.clear()
+        self._is_last_step_skipped = False
+        for p in self.params:
+            p.summed_grad = None
+        if isinstance(self, AdaClipDPOptimizer):
+            self.unclipped_num = 0
 
     def _require_known(self) -> None:
         for p in self.params:

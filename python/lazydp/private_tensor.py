@@ -5,10 +5,12 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Iterable
+from multiprocessing.reduction import ForkingPickler
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.multiprocessing.reductions import reduce_tensor
 from torch.utils._pytree import tree_leaves, tree_map_only
 
 from lazydp._native import UserError
@@ -82,11 +84,13 @@ class PrivateTensor(torch.Tensor):
 
     def _settle(self, func: Any = None, args: tuple[Any, ...] = ()) -> None:
         """Settle the rows that this tensor covers, or those of them that `func` names."""
-        whole = self._memory.numel() == self._owner.rows * self._owner.dim
+        memory, rows, dim = self._memory, self._owner.rows, self._owner.dim
+        as_table = memory.shape == (rows, dim) and memory.is_contiguous()
+        as_table = as_table and memory.dtype == torch.float32
         ids = None
-        if not whole:
+        if not as_table:
             ids = self._rows()
-        elif self._memory.dim() == 2 and func in _BY_IDS and args[0] is self:
+        elif func in _BY_IDS and args[0] is self:
             ids = _BY_IDS[func](args)  # type: ignore[no-untyped-call]
         if ids is None or ids.is_floating_point() or ids.dtype == torch.bool:
             self._owner.settle_all()
@@ -98,9 +102,12 @@ class PrivateTensor(torch.Tensor):
         view = self._memory
         if view.numel() == 0:
             return torch.empty(0, dtype=torch.int64)
-        begin = view.storage_offset() - self._first
-        last = begin + sum((n - 1) * s for n, s in zip(view.shape, view.stride(), strict=True))
-        first_row, last_row = begin // self._owner.dim, last // self._owner.dim
+        size, row = view.element_size(), 4 * self._owner.dim  # in bytes: it may be of another type
+        begin = view.storage_offset() * size - 4 * self._first
+        last = (
+            begin + sum((n - 1) * s for n, s in zip(view.shape, view.stride(), strict=True)) * size
+        )
+        first_row, last_row = begin // row, (last + size - 1) // row
         few = 4 * (last_row - first_row) < self._owner.rows
         return torch.arange(first_row, last_row + 1) if few else None
 
@@ -165,6 +172,10 @@ class PrivateTensor(torch.Tensor):
 
     set_ = resize_ = share_memory_ = _stays  # type: ignore[assignment]
 
+    def __copy__(self) -> Tensor:
+        """As deepcopy(): a second tensor on the same memory would not settle."""
+        return self.__deepcopy__({})
+
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
         """A plain, settled copy; of a parameter, a parameter."""
         copied = self._copy()
@@ -201,8 +212,17 @@ def _outside(out: Tensor, shown: Iterable[PrivateTensor]) -> Tensor:
         if out is one._memory:
             return one
         if out.untyped_storage().data_ptr() == one._memory.untyped_storage().data_ptr():
-            return PrivateTensor(out, one._owner, one._first)
+            with torch.inference_mode(False):
+                return PrivateTensor(out, one._owner, one._first)
     return out
+
+
+def _reduce_for_process(shown: PrivateTensor) -> Any:
+    """For another process: a copy, because torch would move the memory to share it."""
+    return reduce_tensor(shown._copy())  # type: ignore[no-untyped-call]
+
+
+ForkingPickler.register(PrivateTensor, _reduce_for_process)
 
 
 def show(parameter: nn.Parameter, owner: RowOwner) -> Tensor:

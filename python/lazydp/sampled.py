@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -34,7 +34,13 @@ class SampledCall:
     module: SampledModule
     inputs: list[Tensor]
     examples: int
+    versions: list[int]  # of the inputs, when they were kept
     gradient: Tensor | None = None
+
+    @property
+    def inputs_changed(self) -> bool:
+        """Whether something was written into them since."""
+        return [t._version for t in self.inputs] != self.versions
 
     @property
     def name(self) -> str:
@@ -43,7 +49,7 @@ class SampledCall:
 
     def with_gradient(self, gradient: Tensor) -> SampledCall:
         """The call, once backward has come by."""
-        return SampledCall(self.layer, self.module, self.inputs, self.examples, gradient)
+        return replace(self, versions=[t._version for t in self.inputs], gradient=gradient)
 
 
 class SampledModule(nn.Module):
@@ -68,7 +74,7 @@ class SampledModule(nn.Module):
                 f"layer {layer.name_of(self)} returns a {type(output).__name__}; a layer with "
                 "parameters must return one tensor, or the gradients of examples can't be formed"
             )
-        call = SampledCall(layer, self, inputs, layer.examples_of(self, inputs))
+        call = SampledCall(layer, self, inputs, layer.examples_of(self, inputs), [])
         return layer.captures.attach(output, call)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:

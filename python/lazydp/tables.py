@@ -45,6 +45,7 @@ class PrivateTable:
         if owner.has_momentum(found.param_group):
             momentum = torch.zeros_like(self.weight.detach())
         self.memory = self.weight.detach()
+        self.address = self.memory.data_ptr()
         self.momentum = None if momentum is None else PrivateTensor(momentum, self)
         self.index = self.group.add(table_id, self.memory, momentum, found.padding)
 
@@ -230,6 +231,12 @@ class Tables:
         if self.released:
             raise PrivacyError("this model was released; its private training has ended")
         self.home.require("a private model takes a step")
+        for table in self.all:
+            if table.memory.data_ptr() != table.address:
+                raise UserError(
+                    f"the memory of table '{table.name}' was moved; it must stay where it was at "
+                    "make_private"
+                )
 
     def rules(
         self, param_groups: list[dict[str, Any]], divisor: float, noise_std: float
@@ -272,6 +279,13 @@ class Tables:
 
     def require_momentum(self, state_dict: Any) -> None:
         """Raise UserError unless an optimizer's state_dict() fits the tables."""
+        for index, has in self._momentum.items():
+            group = state_dict["param_groups"][index : index + 1]
+            if index in self.groups and not has and group and group[0].get("momentum", 0.0):
+                raise UserError(
+                    f"the state that is loaded has momentum {group[0]['momentum']} for tables that "
+                    "had none at make_private; set it before, so that rows keep a momentum"
+                )
         order = [p for group in state_dict["param_groups"] for p in group["params"]]
         mine = [p for group in self.param_groups for p in group["params"]]
         for table in self.all:

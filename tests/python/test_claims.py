@@ -234,3 +234,25 @@ def test_adaptive_clipping_pays_for_its_count():
     _, optimizer, _ = private(build("shared"), **ADAPTIVE)
     assert optimizer._noise_std() == pytest.approx((0.5**-2 - 2.0**-2) ** -0.5 * 1.3)
     assert optimizer.noise_multiplier == 0.5  # what the accountant sees
+
+
+def test_a_hook_of_the_users_does_not_replace_the_ledger():
+    engine = PrivacyEngine(accountant="rdp")
+    model, optimizer, batches = private(build("shared"), engine=engine, poisson_sampling=True)
+    seen = []
+    optimizer.attach_step_hook(seen.append)
+    for batch in batches:
+        step(model, optimizer, batch)
+    assert len(seen) == engine.accountant.history[0][2] == len(batches)
+
+
+def test_steps_of_two_runs_add_up():
+    ledgers = []
+    for steps in (3, 2):
+        engine = PrivacyEngine(accountant="rdp")
+        model, optimizer, batches = private(build("shared"), engine=engine, poisson_sampling=True)
+        for batch, _ in zip(batches, range(steps), strict=False):
+            step(model, optimizer, batch)
+        ledgers.append(engine.accountant)
+    ledgers[1].load_state_dict(ledgers[0].state_dict())
+    assert sum(steps for _, _, steps in ledgers[1].history) == 5

@@ -1,17 +1,19 @@
 """A gradient is applied once, clipped as a whole, and never by a way that is not seen."""
 
 import copy
+import threading
 import warnings
 
 import pytest
 import torch
 from opacus.utils.batch_memory_manager import BatchMemoryManager
 from torch import nn
+from torch.nn.utils import prune
 from torch.utils.checkpoint import checkpoint
 from torch.utils.data import DataLoader
 
 from lazydp import PrivacyEngine, PrivacyError, UserError
-from models import DIM, ROWS, Single, assert_same, build, data, squared_loss
+from models import DIM, ROWS, Single, assert_same, build, data, loader, squared_loss
 from reference import BruteForce
 from training import Interrupted, private, reference, seeded, step
 
@@ -522,3 +524,88 @@ def test_losses_that_are_not_finite_are_warned_of_once():
         for dense, ids, target in batches:
             step(model, optimizer, (dense * float("nan"), ids, target))
     assert sum("noise alone" in str(w.message) for w in caught) == 1
+
+
+def test_half_of_a_logical_batch_does_not_join_the_next_one():
+    """A loop over physical batches that is left early."""
+    model, optimizer, batches = private(
+        build("shared"), noise_multiplier=0.0, batches=loader(12, 12)
+    )
+    expected, brute = reference("shared", sigma=0.0, expected_batch=12)
+    with BatchMemoryManager(
+        data_loader=batches, max_physical_batch_size=5, optimizer=optimizer
+    ) as small:
+        for batch in small:
+            step(model, optimizer, batch)
+            break
+    whole = next(iter(batches))
+    optimizer._step_skip_queue.clear()
+    with pytest.raises(UserError, match="saw 16 examples"):
+        step(model, optimizer, whole)
+    step(model, optimizer, next(iter(batches)))
+    brute.step(whole)
+    assert_same(model, expected)
+
+
+REPLACEMENTS = {
+    "layer": lambda m: m.out.__setitem__(2, nn.Linear(5, 1)),
+    "parameter": lambda m: setattr(m.out[2], "weight", nn.Parameter(torch.zeros(1, 5))),
+    "pruned": lambda m: prune.l1_unstructured(m.out[2], "weight", 0.5),
+    "added": lambda m: m.register_parameter("more", nn.Parameter(torch.zeros(1))),
+}
+
+
+@pytest.mark.parametrize("replace", REPLACEMENTS.values(), ids=REPLACEMENTS)
+def test_layers_that_changed_since_make_private_are_refused(replace):
+    model, optimizer, batches = private(build("shared"))
+    replace(model._module)
+    with pytest.raises(UserError, match="make_private|another way"):
+        step(model, optimizer, next(iter(batches)))
+
+
+@pytest.mark.parametrize("name", ["shared", "shared_norm"])
+def test_an_input_that_is_written_to_before_the_step_is_refused(name):
+    model, optimizer, batches = private(build(name))
+    dense, ids, target = (x.clone() for x in data()[:4])
+    layer = model._module.out[0]
+    squared_loss(model, (dense, ids, target)).backward()
+    kept = optimizer.captures._finished[0].calls
+    inputs = next(c.inputs for calls in kept.values() for c in calls if c.name == "out.0")
+    (inputs[0] if isinstance(inputs, list) else inputs).zero_()
+    with pytest.raises(UserError, match="changed in place"):
+        optimizer.step()
+    assert layer is model._module.out[0]
+
+
+def test_the_original_optimizer_is_free_after_release():
+    raw = build("shared")
+    original = torch.optim.SGD(raw.parameters(), lr=0.5)
+    model, optimizer, batches = private(raw, optimizer=original)
+    step(model, optimizer, next(iter(batches)))
+    plain = PrivacyEngine().release(model)
+    original.zero_grad()
+    squared_loss(plain, data()[:4]).backward()
+    original.step()
+    again, optimizer, batches = private(plain, optimizer=original)
+    step(again, optimizer, next(iter(batches)))
+
+
+def test_an_evaluation_in_another_thread_leaves_a_pass_alone():
+    model, optimizer, batches = private(build("shared"), noise_multiplier=0.0)
+    expected, brute = reference("shared", sigma=0.0)
+    batch = next(iter(batches))
+
+    def evaluate(gradient):
+        def read():
+            with torch.no_grad():
+                model(*data(seed=3)[:4][:2])
+
+        thread = threading.Thread(target=read)
+        thread.start()
+        thread.join()
+
+    hidden = model._module.out[0].register_full_backward_hook(lambda *_: evaluate(None))
+    step(model, optimizer, batch)
+    hidden.remove()
+    brute.step(batch)
+    assert_same(model, expected)

@@ -351,3 +351,69 @@ def test_references_from_before_follow_the_table():
     group.zero_grad()
     squared_loss(plain, data()[:4]).backward()
     assert held.grad is not None
+
+
+VIEWS = {
+    "transposed": lambda w: w.T[torch.tensor([0, 2])],
+    "selected": lambda w: w.T.index_select(0, torch.tensor([1])),
+    "narrow": lambda w: w.view(-1, 2)[torch.arange(6, 24)],
+    "embedded": lambda w: nn.functional.embedding(torch.tensor([23]), w.view(-1, 2)),
+    "expanded": lambda w: w[3:4].expand(ROWS, DIM).index_select(0, torch.arange(ROWS)),
+    "complex": lambda w: torch.view_as_real(torch.view_as_complex(w.view(ROWS, 2, 2))[10]),
+    "integers": lambda w: w.view(torch.int64)[10],
+    "halves": lambda w: w.view(torch.float16)[1].view(torch.int16),
+    "bytes": lambda w: w.view(torch.uint8)[11, 3:9],
+}
+
+
+@pytest.mark.parametrize("view", VIEWS.values(), ids=VIEWS)
+def test_views_of_other_shapes_and_types_settle_what_they_cover(view):
+    model, optimizer, batches = private(build("shared"), noise_multiplier=5.0)
+    step(model, optimizer, data()[:1])
+    weight = model._module.left.weight.data
+    found = view(weight).clone()
+    weight.clone()  # settles everything
+    assert torch.equal(found, view(weight).clone())
+
+
+def test_a_shallow_copy_and_another_process_get_copies():
+    model, optimizer, batches = private(build("shared"), noise_multiplier=5.0)
+    weight = model._module.left.weight
+    step(model, optimizer, data()[:1])
+    before = weight.detach().clone()
+    queue = torch.multiprocessing.get_context("spawn").Queue()
+    queue.put(model.state_dict())
+    copied, received = copy.copy(weight), queue.get()["_module.left.weight"]
+    step(model, optimizer, data()[:1])
+    assert torch.equal(copied, before) and torch.equal(received, before)
+    assert bool((weight.detach().clone() != before).any(1).all())
+
+
+def test_inference_mode_reads_and_saves():
+    model, optimizer, expected = trained()
+    with torch.inference_mode():
+        state = saved(model.state_dict())
+        rows = model._module.left.weight[0:2].clone()
+    torch.testing.assert_close(state["_module.left.weight"], expected.left.weight.detach())
+    assert torch.equal(rows, state["_module.left.weight"][:2])
+    step(model, optimizer, data()[:4])
+
+
+def test_a_move_that_is_refused_moves_nothing():
+    model, _, _ = private(build("shared"))
+    for move in (lambda: model.double(), lambda: model.half(), lambda: model.to("meta")):
+        with pytest.raises(UserError, match="must stay"):
+            move()
+        assert all(p.dtype == torch.float32 and not p.is_meta for p in model.parameters())
+
+
+def test_assign_and_things_that_are_no_tensors_are_refused_before_anything_changes():
+    model, optimizer, expected = trained()
+    held = list(model.parameters())
+    zeros = {k: torch.zeros_like(v) for k, v in model.state_dict().items()}
+    with pytest.raises(UserError, match="assign"):
+        model.load_state_dict(zeros, assign=True)
+    with pytest.raises(RuntimeError, match="not a tensor"):
+        model.load_state_dict(zeros | {"_module.out.0.bias": zeros["_module.out.0.bias"].numpy()})
+    assert all(a is b for a, b in zip(held, model.parameters(), strict=True))
+    assert_same(model, expected)

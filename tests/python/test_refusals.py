@@ -159,3 +159,16 @@ def test_a_signal_during_a_step_does_not_apply_a_gradient_twice():
         optimizer.step()
     del optimizer.tables.exchange.synchronise
     assert all(not table.pending for table in optimizer.tables.all)
+
+
+TRACED = {
+    "trace": lambda m, x: torch.jit.trace(m, x, check_trace=False),
+    "vmap": lambda m, x: torch.vmap(m)(*(t.unsqueeze(1) for t in x)),
+}
+
+
+@pytest.mark.parametrize("trace", TRACED.values(), ids=TRACED)
+def test_tracing_a_private_model_says_what_to_do(trace):
+    model, _, _ = private(build("shared"))
+    with torch.no_grad(), pytest.raises(UserError, match="can't be traced"):
+        trace(model._module, tuple(data()[:4][:2]))
