@@ -76,15 +76,15 @@ def halved(optimizer):
     optimizer.noise_multiplier /= 2
 
 
-def third(optimizer):
-    optimizer.noise_multiplier /= 3
+def eighth(optimizer):
+    optimizer.noise_multiplier /= 8
 
 
 ERRORS = {
     "half_the_noise": {"change": halved} | EVERY_STEP,
     "half_the_noise_evaluated": {"change": halved, "evaluate": True} | EVERY_STEP,
     "half_the_noise_reloaded": {"change": halved, "reload": True} | EVERY_STEP,
-    "a_third_of_the_noise_of_samples": {"change": third},
+    "an_eighth_of_the_noise_of_samples": {"change": eighth},
     "only_touched_rows": {"noise": "touched_rows"},
     "not_settled": {"settle": False},
 }
