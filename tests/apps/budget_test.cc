@@ -140,6 +140,10 @@ TEST(LargeEpsilon, IsRemarkedUponInOneLine) {
     EXPECT_EQ(ran.error_lines(), warned ? 1u : 0u) << words[0] << ran.err;
     EXPECT_EQ(ran.err.find("promises hardly anything") != std::string::npos, warned) << ran.err;
   }
+  // No number of runs contradicts so large a claim: the remark comes before the refusal.
+  const Ran audit = at.run({"audit", "--epsilon", "25", "--runs", "100", "--quiet"});
+  EXPECT_EQ(audit.code, 2);
+  EXPECT_NE(audit.err.find("promises hardly anything"), std::string::npos) << audit.err;
 }
 
 TEST(DryRun, SaysWhatARunWouldClaimNeedAndTake) {
