@@ -9,13 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "lazydp/apps/contender.h"
-#include "lazydp/apps/flags.h"
-#include "lazydp/apps/run_options.h"
-#include "lazydp/apps/step_times.h"
 #include "lazydp/base/error.h"
+#include "lazydp/bench/contender.h"
+#include "lazydp/bench/step_times.h"
+#include "lazydp/cli/flags.h"
+#include "lazydp/cli/run/run_options.h"
 
-namespace lazydp::apps {
+namespace lazydp::cli {
 namespace {
 
 Given given_by(int argc, char** argv) {
@@ -52,11 +52,11 @@ void take_turns(const Given& given) {
 }
 
 }  // namespace
-}  // namespace lazydp::apps
+}  // namespace lazydp::cli
 
 int main(int argc, char** argv) {
   try {
-    lazydp::apps::take_turns(lazydp::apps::given_by(argc, argv));
+    lazydp::cli::take_turns(lazydp::cli::given_by(argc, argv));
   } catch (const std::exception& error) {
     std::cerr << "native_steps: " << error.what() << "\n";
     return 2;

@@ -7,9 +7,9 @@
 #include "benchmarks/kernels/kernels.h"
 #include "benchmarks/kernels/tables.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/kernels/fetch.h"
+#include "lazydp/kernels/prefetch.h"
 #include "lazydp/noise/late_rows.h"
-#include "lazydp/noise/table_updates.h"
+#include "lazydp/noise/sgd_tables.h"
 
 namespace lazydp::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include "benchmarks/kernels/compare.h"
 #include "benchmarks/kernels/kernels.h"
 #include "benchmarks/kernels/tables.h"
-#include "lazydp/noise/table_updates.h"
+#include "lazydp/noise/sgd_tables.h"
 
 namespace lazydp::bench {
 namespace {

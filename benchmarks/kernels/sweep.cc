@@ -9,7 +9,7 @@
 #include "lazydp/base/parallel.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/kernels/vector.h"
-#include "lazydp/noise/table_updates.h"
+#include "lazydp/noise/sgd_tables.h"
 
 namespace lazydp::bench {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "lazydp/data/scatter.h"
-#include "lazydp/data/zipf.h"
+#include "lazydp/data/synthetic/scatter.h"
+#include "lazydp/data/synthetic/zipf.h"
 #include "lazydp/random/stream.h"
 
 namespace lazydp::bench {

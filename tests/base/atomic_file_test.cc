@@ -1,6 +1,6 @@
 // A file appears whole or not at all, whatever goes wrong while it is written.
 
-#include "lazydp/base/atomic_file.h"
+#include "lazydp/base/io/atomic_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "lazydp/base/parse_toml.h"
+#include "lazydp/base/text/parse_toml.h"
 
 #include <gtest/gtest.h>
 

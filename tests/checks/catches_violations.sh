@@ -7,7 +7,7 @@ tree=$(mktemp -d)
 trap 'rm -rf "$tree"' EXIT
 failed=0
 
-for folder in base kernels random data embedding model clip noise privacy shard train apps python engine; do
+for folder in base kernels random embedding data model clip noise privacy shard train export checkpoint release audit engine python report bench cli; do
   mkdir -p "$tree/src/lazydp/$folder"
   echo '#include <vector>' >"$tree/src/lazydp/$folder/clean.h"
 done
@@ -42,10 +42,10 @@ caught() {
   fi
 }
 
-clean src/lazydp/noise/clock.cc '#include "lazydp/noise/clock.h"' '#include <cmath>' \
+clean src/lazydp/noise/variance_clock.cc '#include "lazydp/noise/clock.h"' '#include <cmath>' \
   '#include "lazydp/base/types.h"' '#include "lazydp/embedding/table.h"'
 clean src/lazydp/privacy/rdp.cc '#include "lazydp/base/error.h"' '// std::cout << prints nothing'
-clean src/lazydp/apps/train.cc '#include "lazydp/train/trainer.h"' '#include <iostream>' \
+clean src/lazydp/cli/verbs/train.cc '#include "lazydp/train/trainer.h"' '#include <iostream>' \
   'std::cout << loss;' 'printf("%d", 1);'
 clean src/lazydp/train/name.cc 'std::snprintf(text, size, "%d", 1);' 'romp_around();'
 clean src/lazydp/base/parallel.cc '#include <omp.h>' '#include <immintrin.h>' '#pragma omp parallel'
@@ -56,13 +56,17 @@ mapfile -t lines < <(yes '// a line' | head -n 300)
 clean src/lazydp/base/long.cc "${lines[@]}"
 
 leftward() { caught include_direction "$1 may not include $2" "src/lazydp/$1/x.cc" "#include \"lazydp/$2/x.h\""; }
-folders=(base kernels random data embedding model clip noise privacy shard train apps)
+folders=(base kernels random embedding data model clip noise privacy shard train export checkpoint release audit engine)
 for ((i = 1; i < ${#folders[@]}; ++i)); do leftward "${folders[i - 1]}" "${folders[i]}"; done
 leftward base train
-leftward apps python
-leftward python apps
+leftward audit report
+leftward report bench
+leftward bench cli
+leftward engine python
+leftward python cli
+leftward cli python
 leftward train engine
-leftward engine apps
+leftward engine cli
 leftward clip noise
 caught include_direction 'never include each other' src/lazydp/noise/x.cc '#include "lazydp/clip/x.h"'
 caught include_direction 'neither model nor data' src/lazydp/noise/x.cc '#include "lazydp/model/x.h"'
@@ -80,7 +84,7 @@ caught include_direction 'may not include model' src/lazydp/kernels/x.cc \
 
 prints=('std::cout << x;' 'std::cerr<<x;' 'printf("x");' 'std::fprintf(stderr, "x");' '#include <iostream>')
 for line in "${prints[@]}"; do
-  caught source_rules 'only apps and python print' src/lazydp/train/x.cc "$line"
+  caught source_rules 'only cli, report and python print' src/lazydp/train/x.cc "$line"
 done
 caught source_rules 'knows OpenMP' src/lazydp/clip/x.cc '#pragma omp parallel for'
 caught source_rules 'knows OpenMP' src/lazydp/clip/x.cc 'const int n = omp_get_max_threads();'

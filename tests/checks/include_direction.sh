@@ -7,9 +7,9 @@ cd "${1:-"$(dirname "$0")/../.."}"
 
 find src -type f \( -name '*.cc' -o -name '*.h' \) -print0 | sort -z | xargs -0 -r awk '
   BEGIN {
-    count = split("base kernels random data embedding model clip noise privacy shard train apps", order)
+    count = split("base kernels random embedding data model clip noise privacy shard train export checkpoint release audit engine report bench cli", order)
     for (i = 1; i <= count; ++i) place[order[i]] = i
-    place["python"] = place["engine"] = place["apps"]
+    place["python"] = place["bench"] = place["cli"]
     forbidden["noise", "clip"] = "clip and noise never include each other"
     forbidden["noise", "model"] = forbidden["noise", "data"] = "noise includes neither model nor data"
   }

@@ -27,5 +27,5 @@ configure_tree build -S . -B build -G Ninja -D CMAKE_BUILD_TYPE=RelWithDebInfo -
 export OMP_WAIT_POLICY=passive
 build/tests/noise_tests --gtest_brief=1 --gtest_filter='LazyBounded.*'
 build/tests/train_tests --gtest_brief=1 --gtest_filter='-Slow*:Audit*'
-build/src/lazydp/apps/lazydp train --algorithm lazydp-bounded --rows 500,700 --dim 4 --bottom 13-8-4 --top 8-1 --batch 32 --steps 200 --quiet |
+build/src/lazydp/cli/lazydp train --algorithm lazydp-bounded --rows 500,700 --dim 4 --bottom 13-8-4 --top 8-1 --batch 32 --steps 200 --quiet |
   grep -q '^lazydp-bounded on'

@@ -19,7 +19,7 @@ find "${folders[@]}" -type f \( -name '*.cc' -o -name '*.h' \) -print0 | sort -z
     end_of_file()
     file = FILENAME
     in_src = file ~ /^src\//
-    may_print = file ~ /^src\/lazydp\/(apps|python)\//
+    may_print = file ~ /^src\/lazydp\/(cli|report|python)\//
   }
   {
     lines = FNR
@@ -29,7 +29,7 @@ find "${folders[@]}" -type f \( -name '*.cc' -o -name '*.h' \) -print0 | sort -z
     sub(/\/\/.*/, " ", code)
     if (!may_print && (code ~ /[^A-Za-z0-9_](cout|cerr|clog)[^A-Za-z0-9_]/ || code ~ /<(iostream|print)>/ ||
                        code ~ /[^A-Za-z0-9_](printf|fprintf|vprintf|vfprintf|puts|fputs|putchar|perror)[ \t]*\(/))
-      broken(FNR, "only apps and python print")
+      broken(FNR, "only cli, report and python print")
     if (code ~ /#[ \t]*pragma[ \t]+omp|[^A-Za-z0-9_]omp_[a-z_]+[ \t]*\(/ && file != "src/lazydp/base/parallel.cc")
       broken(FNR, "only base/parallel.cc knows OpenMP")
   }

@@ -1,6 +1,6 @@
 // The odds of rows against what the timing data set really looks up.
 
-#include "lazydp/data/access_law.h"
+#include "lazydp/data/synthetic/access_law.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "lazydp/data/timing_dataset.h"
+#include "lazydp/data/synthetic/timing_dataset.h"
 
 namespace lazydp {
 namespace {

@@ -1,4 +1,4 @@
-#include "lazydp/data/bayes.h"
+#include "lazydp/data/synthetic/bayes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // Packed inputs give the bytes that were packed, or say that some are missing.
 
-#include "lazydp/data/byte_source.h"
+#include "lazydp/data/text/byte_source.h"
 
 #include <gtest/gtest.h>
 

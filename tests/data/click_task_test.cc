@@ -1,4 +1,4 @@
-#include "lazydp/data/click_task.h"
+#include "lazydp/data/synthetic/click_task.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "lazydp/base/parallel.h"
-#include "lazydp/data/bayes.h"
+#include "lazydp/data/synthetic/bayes.h"
 #include "logistic_regression.h"
 #include "statistics.h"
 

@@ -1,6 +1,6 @@
 // What lines become.
 
-#include "lazydp/data/convert.h"
+#include "lazydp/data/text/convert.h"
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,9 @@
 #include <set>
 
 #include "lazydp/base/parallel.h"
-#include "lazydp/data/hash_row.h"
 #include "lazydp/data/schema_text.h"
-#include "lazydp/data/vocabulary.h"
+#include "lazydp/data/text/hash_row.h"
+#include "lazydp/data/text/vocabulary.h"
 #include "tests/data/converting.h"
 #include "tests/data/packing.h"
 

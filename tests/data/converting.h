@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "lazydp/data/convert.h"
-#include "lazydp/data/data_file.h"
+#include "lazydp/data/file/data_file.h"
 #include "lazydp/data/schema_text.h"
+#include "lazydp/data/text/convert.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lazydp {

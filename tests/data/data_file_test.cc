@@ -1,6 +1,6 @@
 // A data file gives back what was written, example by example, and no damage gets past it.
 
-#include "lazydp/data/data_file.h"
+#include "lazydp/data/file/data_file.h"
 
 #include <gtest/gtest.h>
 

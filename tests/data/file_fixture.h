@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lazydp/data/data_file_writer.h"
-#include "lazydp/data/records.h"
+#include "lazydp/data/file/data_file_writer.h"
+#include "lazydp/data/file/records.h"
 #include "lazydp/data/schema.h"
 
 namespace lazydp {

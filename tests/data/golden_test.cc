@@ -6,8 +6,8 @@
 #include <numeric>
 #include <sstream>
 
-#include "lazydp/data/byte_source.h"
-#include "lazydp/data/data_file.h"
+#include "lazydp/data/file/data_file.h"
+#include "lazydp/data/text/byte_source.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lazydp {

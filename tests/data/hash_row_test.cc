@@ -1,6 +1,6 @@
 // Data files are read by programs of other years: the hash never changes.
 
-#include "lazydp/data/hash_row.h"
+#include "lazydp/data/text/hash_row.h"
 
 #include <gtest/gtest.h>
 

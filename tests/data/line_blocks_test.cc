@@ -1,6 +1,6 @@
 // However text is cut into blocks, its lines come out once, whole and in order.
 
-#include "lazydp/data/line_blocks.h"
+#include "lazydp/data/text/line_blocks.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "lazydp/data/synthetic.h"
+#include "lazydp/data/synthetic/synthetic.h"
 
 #include <gtest/gtest.h>
 

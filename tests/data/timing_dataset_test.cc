@@ -1,4 +1,4 @@
-#include "lazydp/data/timing_dataset.h"
+#include "lazydp/data/synthetic/timing_dataset.h"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/data/synthetic.h"
+#include "lazydp/data/synthetic/synthetic.h"
 #include "lazydp/random/cell.h"
 #include "statistics.h"
 

@@ -1,4 +1,4 @@
-#include "lazydp/data/zipf.h"
+#include "lazydp/data/synthetic/zipf.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "lazydp/data/synthetic.h"
+#include "lazydp/data/synthetic/synthetic.h"
 #include "lazydp/random/stream.h"
 #include "statistics.h"
 

@@ -1,4 +1,4 @@
-#include "lazydp/embedding/row_file.h"
+#include "lazydp/embedding/storage/row_file.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <random>
 
 #include "lazydp/base/error.h"
-#include "lazydp/embedding/table_files.h"
+#include "lazydp/embedding/storage/table_files.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lazydp {

@@ -1,11 +1,11 @@
 // Cards beside weights: an edited one is refused, never taken.
 
-#include "lazydp/train/card.h"
+#include "lazydp/release/card.h"
 
 #include <filesystem>
 #include <fstream>
 
-#include "lazydp/train/safetensors.h"
+#include "lazydp/export/safetensors.h"
 #include "tests/fuzz/input.h"
 
 namespace {

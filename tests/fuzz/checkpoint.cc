@@ -3,7 +3,7 @@
 
 #include <xxhash.h>
 
-#include "lazydp/train/checkpoint_head.h"
+#include "lazydp/checkpoint/checkpoint_header.h"
 #include "tests/fuzz/input.h"
 
 namespace lazydp {

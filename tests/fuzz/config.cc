@@ -1,13 +1,14 @@
 // Config files.
 
-#include "lazydp/apps/config_file.h"
+#include "lazydp/cli/config.h"
+
 #include "tests/fuzz/input.h"
 
 void lazydp::try_input(const std::uint8_t* data, std::size_t size) {
   static const MemoryFile file;
   file.put(text_of(data, size));
   refuses_or([&] {
-    apps::Given given;
-    apps::read_config_file(file.path(), apps::all_flags(), given);
+    cli::Given given;
+    cli::read_config_file(file.path(), cli::all_flags(), given);
   });
 }

@@ -1,6 +1,6 @@
 // Data files: as they come, and with every checksum made right, so that a fuzzer gets behind them.
 
-#include "lazydp/data/data_file.h"
+#include "lazydp/data/file/data_file.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // Lines of text: an example, or a complaint that points into the line; and guessed schemas.
 
-#include "lazydp/data/line_parser.h"
 #include "lazydp/data/schema_text.h"
+#include "lazydp/data/text/line_parser.h"
 #include "tests/fuzz/input.h"
 
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <map>
 
-#include "lazydp/embedding/row_file.h"
+#include "lazydp/embedding/storage/row_file.h"
 #include "tests/fuzz/input.h"
 
 namespace {

@@ -1,6 +1,6 @@
 // Safetensors: whatever a header says, only the file and the caller's memory are touched.
 
-#include "lazydp/train/safetensors.h"
+#include "lazydp/export/safetensors.h"
 
 #include <vector>
 

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <vector>
 
-#include "lazydp/train/safetensors.h"
+#include "lazydp/export/safetensors.h"
 
 int main(int count, char** words) {
   if (count != 4) return 2;

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "lazydp/noise/table_updates.h"
+#include "lazydp/noise/sgd_tables.h"
 #include "tests/support/normality.h"
 
 namespace lazydp {

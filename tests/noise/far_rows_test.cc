@@ -6,7 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "lazydp/noise/table_updates.h"
+#include "lazydp/noise/sgd_tables.h"
 
 namespace lazydp {
 namespace {

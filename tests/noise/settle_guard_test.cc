@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "lazydp/base/parallel.h"
-#include "lazydp/noise/momentum_updates.h"
-#include "lazydp/noise/table_updates.h"
+#include "lazydp/noise/momentum_tables.h"
+#include "lazydp/noise/sgd_tables.h"
 #include "tests/noise/failing_memory.h"
 
 namespace lazydp {

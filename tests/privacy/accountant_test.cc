@@ -7,7 +7,7 @@
 #include <string>
 
 #include "lazydp/base/error.h"
-#include "lazydp/privacy/pld.h"
+#include "lazydp/privacy/pld/pld.h"
 #include "lazydp/privacy/rdp.h"
 #include "oracle.h"
 

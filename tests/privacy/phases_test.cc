@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include "lazydp/privacy/pld.h"
+#include "lazydp/privacy/pld/pld.h"
 #include "lazydp/privacy/rdp.h"
 #include "oracle.h"
 

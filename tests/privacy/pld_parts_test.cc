@@ -6,10 +6,10 @@
 #include <complex>
 #include <vector>
 
-#include "lazydp/privacy/pld_compose.h"
-#include "lazydp/privacy/pld_fourier.h"
-#include "lazydp/privacy/pld_lattice.h"
-#include "lazydp/privacy/pld_loss.h"
+#include "lazydp/privacy/pld/pld_compose.h"
+#include "lazydp/privacy/pld/pld_fourier.h"
+#include "lazydp/privacy/pld/pld_lattice.h"
+#include "lazydp/privacy/pld/pld_loss.h"
 #include "oracle.h"
 
 namespace lazydp {

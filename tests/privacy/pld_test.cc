@@ -1,4 +1,4 @@
-#include "lazydp/privacy/pld.h"
+#include "lazydp/privacy/pld/pld.h"
 
 #include <gtest/gtest.h>
 

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lazydp/data/timing_dataset.h"
-#include "lazydp/train/release.h"
+#include "lazydp/data/synthetic/timing_dataset.h"
+#include "lazydp/release/release.h"
 #include "tests/support/runs.h"
 
 namespace lazydp::oracle {

@@ -5,7 +5,7 @@
 #include <atomic>
 
 #include "lazydp/base/error.h"
-#include "lazydp/shard/courier.h"
+#include "lazydp/shard/comm_thread.h"
 #include "lazydp/shard/thread_ranks.h"
 #include "tests/shard/communicator_checks.h"
 

@@ -4,7 +4,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/embedding/initialise.h"
-#include "lazydp/shard/part_of_sample.h"
+#include "lazydp/shard/sharded_sampler.h"
 
 namespace lazydp {
 namespace {

@@ -10,8 +10,8 @@
 
 #include "lazydp/train/claim.h"
 #include "lazydp/train/evaluation.h"
+#include "tests/support/allocations.h"
 #include "tests/support/runs.h"
-#include "tests/train/allocations.h"
 
 namespace lazydp {
 namespace {

@@ -4,7 +4,7 @@
 #include <span>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/parse_toml.h"
+#include "lazydp/base/text/parse_toml.h"
 #include "lazydp/data/schema_text.h"
 
 namespace lazydp {

@@ -2,8 +2,8 @@
 
 #include <array>
 
-#include "lazydp/base/exact_text.h"
-#include "lazydp/base/toml_text.h"
+#include "lazydp/base/text/exact_text.h"
+#include "lazydp/base/text/toml_text.h"
 
 namespace lazydp {
 namespace {

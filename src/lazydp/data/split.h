@@ -8,8 +8,8 @@
 #include <optional>
 #include <vector>
 
-#include "lazydp/data/data_file.h"
 #include "lazydp/data/dataset.h"
+#include "lazydp/data/file/data_file.h"
 
 namespace lazydp {
 

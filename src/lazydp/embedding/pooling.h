@@ -6,7 +6,7 @@
 #include <span>
 
 #include "lazydp/base/matrix.h"
-#include "lazydp/data/batch.h"
+#include "lazydp/embedding/bags.h"
 #include "lazydp/embedding/share.h"
 #include "lazydp/embedding/table.h"
 

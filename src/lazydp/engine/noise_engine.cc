@@ -7,8 +7,9 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/stages.h"
+#include "lazydp/base/version.h"
 #include "lazydp/clip/table_norms.h"
-#include "lazydp/noise/table_updates.h"
+#include "lazydp/noise/sgd_tables.h"
 #include "lazydp/random/seed.h"
 
 namespace lazydp {
@@ -188,7 +189,7 @@ void add_squared_norms(const BagGradients& gradients, std::span<float> squared) 
 }
 
 const char* library_version() {
-  return LAZYDP_VERSION;
+  return version();
 }
 
 }  // namespace lazydp

@@ -1,5 +1,7 @@
 // The noise kernels for AVX2 with AES-NI: the cipher eight blocks at a time.
 
+#if defined(__x86_64__)
+
 #include "lazydp/kernels/noise_body.h"
 #include "lazydp/kernels/noise_paths.h"
 #include "lazydp/kernels/simd_avx2.h"
@@ -50,3 +52,5 @@ const NoisePath kAesniPath = {
 };
 
 }  // namespace lazydp
+
+#endif  // defined(__x86_64__)

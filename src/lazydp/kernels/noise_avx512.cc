@@ -1,5 +1,7 @@
 // The noise kernels for AVX-512 with VAES: two groups to a vector, and twice as many registers.
 
+#if defined(__x86_64__)
+
 #if defined(__GNUC__) && !defined(__clang__)  // g++ 12 finds fault with its own AVX-512 headers
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
@@ -118,3 +120,5 @@ const NoisePath kAvx512Path = {
 };
 
 }  // namespace lazydp
+
+#endif  // defined(__x86_64__)

@@ -10,8 +10,8 @@
 #include <utility>
 
 #include "lazydp/kernels/box_muller.h"
-#include "lazydp/kernels/fetch.h"
 #include "lazydp/kernels/noise.h"
+#include "lazydp/kernels/prefetch.h"
 
 namespace lazydp {
 namespace {

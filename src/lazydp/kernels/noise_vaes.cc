@@ -1,5 +1,7 @@
 // The noise kernels for AVX2 with VAES: the cipher sixteen blocks at a time.
 
+#if defined(__x86_64__)
+
 #include "lazydp/kernels/noise_body.h"
 #include "lazydp/kernels/noise_paths.h"
 #include "lazydp/kernels/simd_avx2.h"
@@ -53,3 +55,5 @@ const NoisePath kVaesPath = {
 };
 
 }  // namespace lazydp
+
+#endif  // defined(__x86_64__)

@@ -1,6 +1,6 @@
 #include "lazydp/kernels/rows.h"
 
-#include "lazydp/kernels/fetch.h"
+#include "lazydp/kernels/prefetch.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lazydp/kernels/rows.cc"

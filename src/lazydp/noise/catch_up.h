@@ -6,8 +6,8 @@
 #include <span>
 
 #include "lazydp/embedding/table.h"
-#include "lazydp/noise/clock.h"
 #include "lazydp/noise/late_rows.h"
+#include "lazydp/noise/variance_clock.h"
 #include "lazydp/random/noise_source.h"
 
 namespace lazydp {

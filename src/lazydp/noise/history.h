@@ -6,7 +6,7 @@
 
 #include "lazydp/base/huge_memory.h"
 #include "lazydp/base/types.h"
-#include "lazydp/kernels/fetch.h"
+#include "lazydp/kernels/prefetch.h"
 
 namespace lazydp {
 

@@ -2,7 +2,7 @@
 // The clock of a table with momentum: what any run of steps does to a momentum and its weight.
 
 #include "lazydp/base/types.h"
-#include "lazydp/noise/step_runs.h"
+#include "lazydp/noise/step_ranges.h"
 
 namespace lazydp {
 

@@ -1,8 +1,8 @@
 #include "lazydp/privacy/accountant.h"
 
-#include "lazydp/privacy/pld.h"
+#include "lazydp/base/require.h"
+#include "lazydp/privacy/pld/pld.h"
 #include "lazydp/privacy/rdp.h"
-#include "lazydp/privacy/require.h"
 
 namespace lazydp {
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "lazydp/privacy/require.h"
+#include "lazydp/base/require.h"
 
 namespace lazydp {
 namespace {

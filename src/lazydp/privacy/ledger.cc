@@ -3,7 +3,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lazydp/privacy/require.h"
+#include "lazydp/base/require.h"
 
 namespace lazydp {
 

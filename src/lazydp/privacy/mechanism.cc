@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "lazydp/privacy/require.h"
+#include "lazydp/base/require.h"
 
 namespace lazydp {
 

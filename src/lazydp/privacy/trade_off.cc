@@ -4,9 +4,9 @@
 #include <cmath>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/require.h"
 #include "lazydp/privacy/gaussian_dp.h"
-#include "lazydp/privacy/pld.h"
-#include "lazydp/privacy/require.h"
+#include "lazydp/privacy/pld/pld.h"
 
 namespace lazydp {
 namespace {

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "lazydp/base/stages.h"
-#include "lazydp/noise/momentum_updates.h"
-#include "lazydp/noise/table_updates.h"
+#include "lazydp/noise/momentum_tables.h"
+#include "lazydp/noise/sgd_tables.h"
 
 namespace lazydp {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "lazydp/noise/clock.h"
 #include "lazydp/noise/momentum_clock.h"
+#include "lazydp/noise/variance_clock.h"
 #include "lazydp/python/bound_table.h"
 
 namespace lazydp {

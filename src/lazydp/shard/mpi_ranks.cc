@@ -1,4 +1,12 @@
-// Ranks over MPI: transport, launch and collectives are its own.
+// Ranks over MPI: transport, launch and collectives are its own. A build without MPI says so to a
+// launcher.
+
+#include <string>
+
+#include "lazydp/base/error.h"
+#include "lazydp/shard/launch.h"
+
+#if defined(LAZYDP_MPI)
 
 #define OMPI_SKIP_MPICXX 1  // its C interface is all we use
 #define MPICH_SKIP_MPICXX 1
@@ -11,9 +19,6 @@
 #include <limits>
 #include <thread>
 #include <vector>
-
-#include "lazydp/base/error.h"
-#include "lazydp/shard/launch.h"
 
 namespace lazydp {
 namespace {
@@ -164,3 +169,21 @@ void end_all_ranks(int exit_code) {
 }
 
 }  // namespace lazydp
+
+#else
+
+namespace lazydp {
+
+std::unique_ptr<Communicator> join_ranks() {
+  const int size = launched().size;
+  if (size <= 1) return nullptr;
+  throw UserError("this is one of " + std::to_string(size) +
+                  " ranks, but the program was built without MPI; install libopenmpi-dev and build "
+                  "it again, or start one process");
+}
+
+void end_all_ranks(int) {}
+
+}  // namespace lazydp
+
+#endif  // defined(LAZYDP_MPI)

@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "lazydp/shard/blocks.h"
-#include "lazydp/shard/courier.h"
-#include "lazydp/shard/exchange.h"
-#include "lazydp/shard/request.h"
+#include "lazydp/shard/comm_thread.h"
+#include "lazydp/shard/exchange_buffers.h"
+#include "lazydp/shard/row_exchange.h"
+#include "lazydp/shard/row_request.h"
 
 namespace lazydp {
 

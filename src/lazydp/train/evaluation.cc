@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lazydp/shard/part_of_sample.h"
+#include "lazydp/shard/sharded_sampler.h"
 
 namespace lazydp {
 namespace {

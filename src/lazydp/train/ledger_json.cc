@@ -3,8 +3,8 @@
 #include <string>
 
 #include "lazydp/base/error.h"
-#include "lazydp/train/json.h"
-#include "lazydp/train/json_number.h"
+#include "lazydp/base/text/json.h"
+#include "lazydp/train/plan_json.h"
 
 namespace lazydp {
 

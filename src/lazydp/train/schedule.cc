@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/exact_text.h"
+#include "lazydp/base/text/exact_text.h"
 
 namespace lazydp {
 namespace {

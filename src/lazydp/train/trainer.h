@@ -11,18 +11,18 @@
 
 #include "lazydp/base/stages.h"
 #include "lazydp/clip/gradient_method.h"
+#include "lazydp/data/batch_queue.h"
 #include "lazydp/data/dataset.h"
-#include "lazydp/data/lookahead.h"
 #include "lazydp/data/sampler.h"
+#include "lazydp/embedding/storage/table_files.h"
 #include "lazydp/embedding/table.h"
-#include "lazydp/embedding/table_files.h"
 #include "lazydp/model/model.h"
-#include "lazydp/noise/clock.h"
 #include "lazydp/noise/dense_optimizer.h"
-#include "lazydp/noise/table_updates.h"
+#include "lazydp/noise/sgd_tables.h"
+#include "lazydp/noise/variance_clock.h"
 #include "lazydp/privacy/ledger.h"
 #include "lazydp/random/noise_source.h"
-#include "lazydp/shard/exchange.h"
+#include "lazydp/shard/row_exchange.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp {

@@ -1,0 +1,235 @@
+#include "lazydp/audit/audited_run.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <span>
+
+#include "lazydp/checkpoint/checkpoint_folder.h"
+#include "lazydp/data/privacy_units.h"
+#include "lazydp/embedding/initialise.h"
+#include "lazydp/embedding/storage/table_files.h"
+#include "lazydp/model/dlrm.h"
+#include "lazydp/random/stream.h"
+#include "lazydp/release/release.h"
+#include "lazydp/train/trainer.h"
+
+namespace lazydp {
+namespace {
+
+constexpr double kClipNorm = 0.05;  // below every gradient of the tiny model: all are clipped
+constexpr double kRate = 0.1;       // small, so that the canary pulls the same way in every step
+constexpr std::uint64_t kPublicSeed = 1;  // of the initial dense weights, which the attacker knows
+constexpr double kAnyDelta = 1e-5;        // of cards that nobody reads
+
+// Where a table begins in the array of all weights.
+std::size_t place_of(const ModelShape& shape, std::size_t table) {
+  std::size_t rows = 0;
+  for (std::size_t k = 0; k < table; ++k) rows += static_cast<std::size_t>(shape.table_rows[k]);
+  return shape.parameters() + rows * shape.dim;
+}
+
+std::size_t size_of(const ModelShape& shape, std::size_t table) {
+  return static_cast<std::size_t>(shape.table_rows[table]) * shape.dim;
+}
+
+// Rows begin at 0: a bag of many ids then pulls at its row far more than at the dense layers, and
+// it is in rows that an id named many times must be clipped for what it is. Tables in files begin
+// as they do in every run.
+std::vector<float> initial_weights(const AuditedRun& run, const Seed& seed) {
+  const ModelShape shape = canary_shape();
+  std::vector<float> weights(shape.parameters());
+  RandomStream random(Seed::fixed(kPublicSeed), Purpose::initialisation, kDenseStream, 0);
+  initialise_dense(
+      shape, [&random] { return random.uniform(); }, weights);
+  weights.resize(weights.size() + shape.total_rows() * shape.dim, 0.0f);
+  if (run.same_start()) return weights;
+  for (std::size_t k = 0; k < shape.tables(); ++k) {
+    Table table =
+        Table::borrow(static_cast<TableId>(k),
+                      std::span(weights).subspan(place_of(shape, k), size_of(shape, k)), shape.dim);
+    initialise(table, seed);
+  }
+  return weights;
+}
+
+Plan plan_of(const AuditedRun& run) {
+  Plan plan;
+  plan.recipe = run.recipe;
+  plan.mechanism = {.sampling_rate = run.sampling_rate,
+                    .clip_norm = kClipNorm,
+                    .noise_multiplier = run.noise_multiplier,
+                    .expected_batch = run.sampling_rate * static_cast<double>(kCanaryUnits)};
+  plan.steps = run.steps;
+  plan.accountant = Accountant::rdp;  // of those cards, because it is quick
+  plan.table_rate = kRate;
+  plan.dense_rate = kRate;
+  plan.rate_schedule = run.rate_schedule;
+  return plan;
+}
+
+// Everything that dies with a process: a restart makes another one.
+struct Life {
+  Dlrm model = Dlrm(canary_shape());
+  std::vector<float> rows;  // of tables in memory
+  std::vector<Table> in_memory;
+  std::unique_ptr<TableFiles> files;
+  Units units;
+  std::unique_ptr<Sampler> sampler;
+  Trainer trainer;
+
+  Life(const AuditedRun& run, const CanaryData& data, const Seed& seed,
+       const std::vector<float>& initial, const std::string& folder)
+      : rows(initial.begin() + static_cast<std::ptrdiff_t>(model.shape().parameters()),
+             initial.end()),
+        in_memory(tables_over(rows, model.shape())),
+        files(run.tables_in_files
+                  ? std::make_unique<TableFiles>(folder + "/tables", folder,
+                                                 model.shape().table_rows, model.shape().dim)
+                  : nullptr),
+        units(data.unit_keys()),
+        sampler(run.canary == Canary::person
+                    ? make_unit_sampler(seed, units, run.sampling_rate, "one person")
+                    : make_poisson_sampler(seed, data.size(), run.sampling_rate)),
+        trainer(plan_of(run), {}, seed, model, model.shape().mode,
+                files ? files->tables() : std::span<Table>(in_memory), data, *sampler,
+                files.get()) {
+    std::ranges::copy(std::span(initial).first(model.shape().parameters()),
+                      model.parameters().begin());
+  }
+
+  static std::vector<Table> tables_over(std::vector<float>& rows, const ModelShape& shape) {
+    std::vector<Table> tables;
+    for (std::size_t k = 0; k < shape.tables(); ++k) {
+      const auto place = place_of(shape, k) - shape.parameters();
+      tables.push_back(Table::borrow(static_cast<TableId>(k),
+                                     std::span(rows).subspan(place, size_of(shape, k)), shape.dim));
+    }
+    return tables;
+  }
+
+  // Every weight as it is released.
+  std::vector<float> settled() {
+    release_rows();
+    std::vector<float> all(model.parameters().begin(), model.parameters().end());
+    all.insert(all.end(), rows.begin(), rows.end());
+    return all;
+  }
+
+ private:
+  // Tables in files are settled on their way out: here, to where those in memory would be.
+  void release_rows() {
+    const ModelShape& shape = model.shape();
+    for (std::size_t k = 0; files && k < shape.tables(); ++k) {
+      const auto place = place_of(shape, k) - shape.parameters();
+      trainer.settled_rows(k, 0, std::span(rows).subspan(place, size_of(shape, k)));
+    }
+    release(std::move(trainer), {.delta = kAnyDelta, .shape = shape});
+  }
+};
+
+// An empty folder under the audit's, for one run; gone with it.
+class RunFolder {
+ public:
+  explicit RunFolder(const std::string& parent) {
+    if (parent.empty()) return;
+    static std::atomic<std::uint64_t> runs{0};
+    path_ = parent + "/run-" + std::to_string(runs++);
+    std::filesystem::create_directories(path_);
+  }
+  ~RunFolder() {
+    std::error_code ignored;
+    if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
+  }
+  RunFolder(const RunFolder&) = delete;
+  RunFolder& operator=(const RunFolder&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+void score_all(Trainer& trainer, const CanaryData& data) {
+  std::vector<ExampleId> all(data.size());
+  std::iota(all.begin(), all.end(), 0);
+  Batch batch;
+  data.read(all, batch);
+  trainer.predict(batch);
+}
+
+bool due(Step t, Step every) {
+  return every > 0 && t % every == 0;
+}
+
+template <class Number>
+std::vector<double> minus(const std::vector<Number>& a, const std::vector<Number>& b) {
+  std::vector<double> out(a.begin(), a.end());
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] -= b[i];
+  return out;
+}
+
+// The change of every weight, from these.
+Released train_from(const AuditedRun& run, Presence presence, const Seed& seed,
+                    std::vector<float> initial) {
+  const CanaryData data(run.canary, presence);
+  const CanaryData everybody(run.canary, Presence::with);
+  const RunFolder folder(run.folder);
+  std::optional<CheckpointFolder> checkpoints;
+  if (run.restart_every > 0)
+    checkpoints.emplace(folder.path() + "/checkpoint", Json(), std::nullopt);
+  auto life = std::make_unique<Life>(run, data, seed, initial, folder.path());
+  if (life->files) life->files->start(life->files->first_weights(seed));
+  if (checkpoints) checkpoints->adopt(life->trainer);
+  while (life->trainer.now() < run.steps) {
+    life->trainer.step();
+    const Step t = life->trainer.now();
+    if (due(t, run.eval_every)) score_all(life->trainer, everybody);
+    if (due(t, run.restart_every) && t < run.steps) {
+      checkpoints->save(life->trainer);
+      life.reset();
+      const auto saved = checkpoints->open();
+      life = std::make_unique<Life>(run, data, saved->head().seed, initial, folder.path());
+      checkpoints->restore(*saved, life->trainer);
+    }
+  }
+  const Ledger ledger = life->trainer.ledger();
+  const std::vector<float> weights = life->settled();
+
+  Released released{.initial = std::move(initial), .ledger = ledger};
+  released.change = minus(weights, released.initial);
+  const ModelShape shape = canary_shape();
+  for (std::size_t k = 0; k < shape.tables(); ++k) {
+    const std::size_t place =
+        place_of(shape, k) + static_cast<std::size_t>(canary_row()) * shape.dim;
+    const auto row = std::span(released.change).subspan(place, shape.dim);
+    released.rows_left_alone += std::ranges::all_of(row, [](double x) { return x == 0.0; }) ? 1 : 0;
+  }
+  return released;
+}
+
+}  // namespace
+
+Released train_for_audit(const AuditedRun& run, Presence presence, const Seed& seed) {
+  return train_from(run, presence, seed, initial_weights(run, seed));
+}
+
+std::vector<double> canary_pull(const AuditedRun& run, const std::vector<float>& initial) {
+  const AuditedRun silent{.recipe = run.recipe,
+                          .canary = run.canary,
+                          .steps = run.steps,
+                          .rate_schedule = run.rate_schedule};
+  const auto change = [&](Presence presence) {
+    return train_from(silent, presence, Seed::fixed(0), initial).change;
+  };
+  std::vector<double> pull = minus(change(Presence::with), change(Presence::without));
+  const double norm = std::sqrt(std::inner_product(pull.begin(), pull.end(), pull.begin(), 0.0));
+  for (double& x : pull) x /= norm;
+  return pull;
+}
+
+}  // namespace lazydp

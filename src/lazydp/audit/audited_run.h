@@ -1,0 +1,48 @@
+#pragma once
+// One training of the tiny model of an audit, with everything that may happen in a run.
+
+#include <string>
+#include <vector>
+
+#include "lazydp/audit/canary.h"
+#include "lazydp/privacy/ledger.h"
+#include "lazydp/random/seed.h"
+#include "lazydp/train/recipe.h"
+#include "lazydp/train/schedule.h"
+
+namespace lazydp {
+
+// What happens in a run. The later fields change when noise is drawn, and where rows lie, but
+// neither the mechanism nor its claim.
+struct AuditedRun {
+  Recipe recipe = kRecipes.back();
+  Canary canary = Canary::rare;
+  Step steps = 4;
+  double sampling_rate = 1.0;
+  double noise_multiplier = 0.0;
+  Schedule rate_schedule = {};
+  Step eval_every = 0;           // score all examples, the canary's too, after so many steps
+  Step restart_every = 0;        // save after so many, and go on from there in a fresh trainer
+  bool tables_in_files = false;  // and not in memory
+  std::string folder = {};       // for what the last two write; empty: they are off
+
+  // Whether every run begins with the same rows. Those of tables in files come from its own seed.
+  bool same_start() const { return !tables_in_files; }
+};
+
+// The weights at the start and the change of every one until the release: dense ones, then table
+// after table.
+struct Released {
+  std::vector<float> initial;
+  std::vector<double> change = {};
+  int rows_left_alone = 0;  // of the canary's
+  Ledger ledger = {};
+};
+
+// What it writes to the folder is gone when it returns.
+Released train_for_audit(const AuditedRun& run, Presence presence, const Seed& seed);
+
+// Where the canary pulls weights that begin so, of length 1: found by training without noise.
+std::vector<double> canary_pull(const AuditedRun& run, const std::vector<float>& initial);
+
+}  // namespace lazydp

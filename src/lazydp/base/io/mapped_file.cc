@@ -1,0 +1,73 @@
+#include "lazydp/base/io/mapped_file.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "lazydp/base/error.h"
+
+namespace lazydp {
+namespace {
+
+class OpenFile {
+ public:
+  explicit OpenFile(const std::string& path) : path_(path) {
+    file_ = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    if (file_ < 0) fail();
+  }
+  ~OpenFile() { close(file_); }
+  OpenFile(const OpenFile&) = delete;
+  OpenFile& operator=(const OpenFile&) = delete;
+
+  std::size_t size() const {
+    struct stat status = {};
+    if (fstat(file_, &status) != 0) fail();
+    if (!S_ISREG(status.st_mode)) {
+      throw IoError("cannot read '" + path_ + "': it is not a regular file");
+    }
+    return static_cast<std::size_t>(status.st_size);
+  }
+
+  const std::byte* map(std::size_t size) const {
+    void* data = mmap(nullptr, size, PROT_READ, MAP_SHARED, file_, 0);
+    if (data == MAP_FAILED) fail();
+    return static_cast<const std::byte*>(data);
+  }
+
+ private:
+  [[noreturn]] void fail() const {
+    throw IoError("cannot read '" + path_ + "': " + std::strerror(errno));
+  }
+
+  const std::string& path_;
+  int file_;
+};
+
+}  // namespace
+
+MappedFile::MappedFile(const std::string& path, Access access) : path_(path) {
+  const OpenFile file(path);
+  size_ = file.size();
+  if (size_ == 0) return;
+  data_ = file.map(size_);
+  region_ = MappedRegion(data_, size_, path);
+  madvise(const_cast<std::byte*>(data_), size_,
+          access == Access::random ? MADV_RANDOM : MADV_SEQUENTIAL);
+}
+
+void MappedFile::will_need(std::span<const std::byte> part) const {
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto begin = static_cast<std::size_t>(part.data() - data_) / page * page;
+  const auto end = static_cast<std::size_t>(part.data() + part.size() - data_);
+  madvise(const_cast<std::byte*>(data_) + begin, end - begin, MADV_WILLNEED);  // a hint
+}
+
+MappedFile::~MappedFile() {
+  if (data_ != nullptr) munmap(const_cast<std::byte*>(data_), size_);
+}
+
+}  // namespace lazydp

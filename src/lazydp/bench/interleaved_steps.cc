@@ -1,0 +1,86 @@
+#include "lazydp/bench/interleaved_steps.h"
+
+#include <algorithm>
+#include <numeric>
+#include <string>
+
+#include "lazydp/base/stopwatch.h"
+#include "lazydp/bench/contender.h"
+#include "lazydp/bench/energy.h"
+#include "lazydp/cli/run/run_options.h"
+#include "lazydp/report/number_text.h"
+
+namespace lazydp {
+namespace {
+
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// What this process has taken of the machine since the meter was made.
+class Meter {
+ public:
+  Spent since() const {
+    return {.wall_seconds = watch_.seconds(),
+            .cpu_seconds = cpu_seconds() - cpu_seconds_,
+            .joules = energy_counters().joules_since(energy_)};
+  }
+
+ private:
+  double cpu_seconds_ = cpu_seconds();
+  EnergyCounters energy_ = energy_counters();
+  Stopwatch watch_;
+};
+
+// The order of round r: rotated by one each time, and turned round after every full turn, so that
+// nobody always comes after the same neighbour.
+std::vector<std::size_t> order_of(Step round, std::size_t count) {
+  std::vector<std::size_t> order(count);
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(round % count),
+              order.end());
+  if (round / count % 2 == 1) std::ranges::reverse(order);
+  return order;
+}
+
+}  // namespace
+
+std::vector<Measured> interleave(const BenchOptions& options, const Task& task,
+                                 Progress& progress) {
+  progress.say("preparing " + human_bytes(static_cast<double>(options.model.shape.table_bytes())) +
+               " of tables, and histories as late as in a long run ...");
+  const Seed seed = make_seed(options.seed);
+  const ModelShape& shape = options.model.shape;
+  Session session = options.table_folder ? Session(shape, TableFolder{*options.table_folder, {}})
+                                         : Session(shape);
+  session.initialise(seed);
+  std::vector<Contender> contenders;
+  std::vector<Measured> measured;
+  for (std::size_t i = 0; i < options.contenders.size(); ++i) {
+    const Recipe& recipe = options.contenders[i];
+    contenders.push_back(make_contender(options, task, recipe, seed, i, session));
+    measured.push_back({.recipe = recipe,
+                        .times = {},
+                        .spent = {},
+                        .history_bytes = contenders[i].trainer->updates().bytes(),
+                        .lateness = contenders[i].lateness});
+  }
+  const Step rounds = options.warmup + options.rounds;
+  progress.begin("bench", rounds);
+  for (Step round = 1; round <= rounds; ++round) {
+    StepReport of_round;
+    of_round.step = round;
+    of_round.mean_loss = kNone;
+    for (const std::size_t i : order_of(round, contenders.size())) {
+      const Meter meter;
+      const StepReport& report = contenders[i].trainer->step();
+      of_round.examples += report.examples;
+      if (round <= options.warmup) continue;
+      measured[i].spent += meter.since();
+      measured[i].times.add(report);
+    }
+    progress.step(of_round, [] { return kNone; });
+  }
+  progress.end();
+  return measured;
+}
+
+}  // namespace lazydp

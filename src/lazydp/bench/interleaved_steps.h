@@ -1,0 +1,42 @@
+#pragma once
+// Steps of several algorithms taken in turn, in one process, on the same weights.
+
+#include <limits>
+#include <vector>
+
+#include "lazydp/bench/bench_options.h"
+#include "lazydp/bench/step_times.h"
+#include "lazydp/cli/progress.h"
+#include "lazydp/cli/run/task.h"
+
+namespace lazydp {
+
+// Over all counted steps of one contender.
+struct Spent {
+  double wall_seconds = 0.0;  // by a watch of its own, that knows nothing of stages
+  double cpu_seconds = 0.0;   // of all threads
+  double joules = 0.0;        // of the whole machine; NaN where it has no counters that we may read
+
+  Spent& operator+=(const Spent& more) {
+    wall_seconds += more.wall_seconds;
+    cpu_seconds += more.cpu_seconds;
+    joules += more.joules;
+    return *this;
+  }
+};
+
+struct Measured {
+  Recipe recipe;
+  StepTimes times;
+  Spent spent;
+  std::size_t history_bytes = 0;
+  // Steps for which the rows that a step reads had waited, on average, when the rounds began; NaN
+  // where rows never wait.
+  double lateness = std::numeric_limits<double>::quiet_NaN();
+};
+
+// Every contender has a clock, a history and batches of its own. A round is one step of each, in
+// an order that changes from round to round; the first rounds warm up and are not counted.
+std::vector<Measured> interleave(const BenchOptions& options, const Task& task, Progress& progress);
+
+}  // namespace lazydp

@@ -1,0 +1,76 @@
+#pragma once
+// Where experiments are carried out: steps in turn, on models scaled to this machine.
+
+#include <list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "lazydp/bench/bench_options.h"
+#include "lazydp/bench/interleaved_steps.h"
+#include "lazydp/bench/paper/scale.h"
+#include "lazydp/cli/progress.h"
+
+namespace lazydp::paper {
+
+// What to measure. Two experiments that ask for the same get the same measurement.
+struct Setting {
+  std::string_view model = "mlperf";
+  double table_bytes = 0.0;  // rows are scaled so that tables take about as much
+  std::string_view synthetic = "uniform";
+  std::size_t pooling = 0;  // 0: the model's own
+  std::uint64_t batch = 0;
+  std::vector<std::string_view> algorithms = {};
+  Kernels kernels = Kernels::fused;
+  bool tables_in_files = false;
+
+  bool operator==(const Setting&) const = default;
+};
+
+struct Measurement {
+  Setting setting;
+  BenchOptions options;
+  std::vector<Measured> measured;
+
+  const Measured& of(std::string_view algorithm) const;
+  double ms(std::string_view algorithm) const;  // median of a step, without drawing its batch
+  double ratio(std::string_view of, std::string_view to) const;  // median of the rounds' own
+  double table_bytes() const;
+  double lateness() const;  // steps that rows have waited; NaN if nobody's wait
+};
+
+class Lab {
+ public:
+  // Tables that are in files are in `folder` while they are needed.
+  Lab(const Effort& effort, std::uint64_t seed, std::string folder, Progress& progress)
+      : effort_(effort), seed_(seed), folder_(std::move(folder)), progress_(progress) {}
+
+  const Effort& effort() const { return effort_; }
+  std::uint64_t seed() const { return seed_; }
+  Progress& progress() { return progress_; }
+
+  // The paper's default: `mlperf` as large as this run takes on, at its default batch.
+  Setting standard(std::vector<std::string_view> algorithms) const;
+
+  // Stays valid as long as the lab.
+  const Measurement& measure(const Setting& setting);
+
+  // The bytes that a setting needs, if this machine does not have them.
+  std::optional<double> lacks(const Setting& setting) const;
+
+ private:
+  BenchOptions options_of(const Setting& setting) const;
+
+  Effort effort_;
+  std::uint64_t seed_;
+  std::string folder_;
+  Progress& progress_;
+  std::list<Measurement> measured_;
+};
+
+// The named model with about so many bytes of tables: rows are scaled, and every table keeps one.
+ModelShape shape_of(std::string_view model, double table_bytes);
+
+}  // namespace lazydp::paper

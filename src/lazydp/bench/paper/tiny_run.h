@@ -1,0 +1,40 @@
+#pragma once
+// Whole runs of a small model, for what can be seen in its weights afterwards.
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "lazydp/cli/run/training_run.h"
+
+namespace lazydp::paper {
+
+inline constexpr double kClipNorm = 0.4;  // the paper's
+
+struct TinySetting {
+  ModelShape shape;
+  std::string_view synthetic = "uniform";
+  std::uint64_t batch = 64;
+  Step steps = 20;
+  double noise_multiplier = 1.0;
+  double rate = 0.01;  // the paper's
+  std::uint64_t seed = 1;
+};
+
+// Trained and settled; everything of it can be looked at.
+struct TinyRun {
+  TinyRun(const TinySetting& setting, std::string_view algorithm);
+
+  TinySetting setting;
+  Seed seed;
+  Task task;
+  Session session;
+  std::unique_ptr<Sampler> sampler;
+  std::unique_ptr<Trainer> trainer;
+  std::vector<std::vector<bool>> read;  // of each table, the rows that some batch named
+
+  // Of table k, as it was before training.
+  Table initial_table(std::size_t k) const;
+};
+
+}  // namespace lazydp::paper

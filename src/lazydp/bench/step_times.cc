@@ -1,0 +1,73 @@
+#include "lazydp/bench/step_times.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+
+namespace lazydp {
+namespace {
+
+constexpr std::size_t kKept = 4096;  // a long run takes no more memory than a short one
+constexpr double kMillis = 1e3;
+constexpr std::array kSettleStages = {Stage::history, Stage::noise_sampling, Stage::noisy_gradient,
+                                      Stage::noise_update};
+
+std::size_t index(Stage stage) {
+  return static_cast<std::size_t>(stage);
+}
+
+void keep(std::vector<double>& values, std::size_t number, double value) {
+  if (values.size() < kKept) {
+    values.push_back(value);
+  } else {
+    values[number % kKept] = value;
+  }
+}
+
+}  // namespace
+
+void StepTimes::add(const StepReport& report) {
+  const double total = std::accumulate(report.seconds.begin(), report.seconds.end(), 0.0);
+  const auto number = static_cast<std::size_t>(steps_);
+  keep(step_ms_, number, total * kMillis);
+  keep(compute_ms_, number, (total - report.seconds[index(Stage::data)]) * kMillis);
+  for (std::size_t i = 0; i < seconds_.size(); ++i) seconds_[i] += report.seconds[i];
+  rows_.read += report.rows.read;
+  rows_.written += report.rows.written;
+  steps_ += 1.0;
+}
+
+StageTimes StepTimes::stages_ms(const Recipe& recipe, Kernels kernels) const {
+  const bool split = kernels == Kernels::split;
+  StageTimes times;
+  const auto tell = [&](std::string_view name, double ms) { times.emplace_back(name, ms); };
+  for (std::size_t i = 0; i < kStageNames.size(); ++i) {
+    const auto stage = static_cast<Stage>(i);
+    const bool of_split = std::ranges::find(kSettleStages, stage) != kSettleStages.end();
+    if (stage == Stage::backward_again || (of_split && !split)) continue;
+    if (stage == Stage::settle && split) continue;
+    if (stage == Stage::exchange && stage_ms(stage) == 0.0) continue;  // there is one rank
+    if (stage != Stage::backward) {
+      tell(kStageNames[i], stage_ms(stage));
+    } else if (!split) {
+      tell(kStageNames[i], stage_ms(Stage::backward) + stage_ms(Stage::backward_again));
+    } else {
+      const double first = stage_ms(Stage::backward);
+      tell("per_example", recipe.clips() ? first : 0.0);
+      tell("per_batch", recipe.clips() ? stage_ms(Stage::backward_again) : first);
+    }
+  }
+  return times;
+}
+
+double StepTimes::noise_ms() const {
+  double ms = stage_ms(Stage::settle);
+  for (const Stage stage : kSettleStages) ms += stage_ms(stage);
+  return ms;
+}
+
+double StepTimes::stage_ms(Stage stage) const {
+  return per_step(seconds_[index(stage)]) * kMillis;
+}
+
+}  // namespace lazydp

@@ -1,0 +1,274 @@
+#include "lazydp/checkpoint/checkpoint_folder.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/io/flush_folder.h"
+#include "lazydp/checkpoint/settled_rows.h"
+#include "lazydp/export/export_weights.h"
+
+namespace lazydp {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kKept = 2;
+constexpr std::string_view kPrefix = "step-";
+constexpr std::string_view kUnsettled = ".unsettled";
+constexpr std::string_view kSettled = ".settled";
+constexpr std::string_view kRowsEnding = "-rows";
+constexpr std::string_view kPart = "-part-";
+
+bool first_rank(Trainer& trainer) {
+  return trainer.courier() == nullptr || trainer.courier()->rank() == 0;
+}
+
+// All ranks have come here.
+void meet(Trainer& trainer) {
+  if (trainer.courier() != nullptr) {
+    trainer.courier()->run([](Communicator& ranks) { ranks.barrier(); });
+  }
+}
+
+}  // namespace
+
+CheckpointFolder::CheckpointFolder(std::string path, Json settings, std::optional<Lock> lock)
+    : path_(std::move(path)), settings_(std::move(settings)), lock_(std::move(lock)) {
+  constexpr mode_t kOwnerOnly = 0700;
+  if (mkdir(path_.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
+    throw IoError("cannot make " + path_ + ": " + std::strerror(errno));
+  }
+  remove_overtaken();  // a crash may have come between the settled state and the removal
+  remove_unfinished();
+  remove_lost_parts();
+}
+
+// A file that is whole gets its name by way of another, which a crash may leave.
+void CheckpointFolder::remove_unfinished() const {
+  std::error_code error;
+  for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
+    const std::string name = i->path().filename().string();
+    const std::size_t kind = name.find('.');
+    if (name.starts_with(kPrefix) && name.find('.', kind + 1) != std::string::npos) {
+      remove(i->path().string());
+    }
+  }
+}
+
+std::vector<CheckpointFolder::File> CheckpointFolder::files() const {
+  std::vector<File> found;
+  std::error_code error;
+  for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
+    const std::string name = i->path().filename().string();
+    File file{.path = i->path().string()};
+    if (!name.starts_with(kPrefix)) continue;
+    const char* first = name.data() + kPrefix.size();
+    const char* last = name.data() + name.size();
+    const auto [after, wrong] = std::from_chars(first, last, file.step);
+    const std::string_view kind(after, static_cast<std::size_t>(last - after));
+    if (wrong != std::errc() || (kind != kSettled && kind != kUnsettled)) continue;
+    file.settled = kind == kSettled;
+    found.push_back(std::move(file));
+  }
+  if (error) throw IoError("cannot read " + path_ + ": " + error.message());
+  std::ranges::sort(found, [](const File& a, const File& b) {
+    return std::pair(a.step, a.settled) > std::pair(b.step, b.settled);
+  });
+  return found;
+}
+
+std::string CheckpointFolder::path_of(Step step, bool settled) const {
+  std::array<char, 16> number;
+  std::snprintf(number.data(), number.size(), "%010u", step);
+  return path_ + "/" + std::string(kPrefix) + number.data() +
+         std::string(settled ? kSettled : kUnsettled);
+}
+
+void CheckpointFolder::remove(const File& file) const {
+  remove(file.path);
+}
+
+void CheckpointFolder::remove(const std::string& file) const {
+  if (unlink(file.c_str()) != 0 && errno != ENOENT) {
+    throw IoError("cannot remove " + file + ": " + std::strerror(errno));
+  }
+  flush_folder(path_);
+}
+
+void CheckpointFolder::remove_newer_than(Step step) const {
+  for (const File& file : files()) {
+    if (file.step > step) remove(file);
+  }
+}
+
+// Whoever goes back gives up the newer ones only for one that is whole.
+void CheckpointFolder::give_up_newer_than(const CheckpointReader& checkpoint) const {
+  const std::vector<File> found = files();
+  if (found.empty() || found[0].step <= checkpoint.head().step) return;
+  verify_sealed(checkpoint.path(), lock());
+  remove_newer_than(checkpoint.head().step);
+}
+
+void CheckpointFolder::remove_overtaken() const {
+  bool settled = false;
+  for (const File& file : files()) {
+    if (settled) remove(file);
+    settled = settled || file.settled;
+  }
+}
+
+// Parts of a checkpoint that never came to stand, or that is gone.
+void CheckpointFolder::remove_lost_parts() const {
+  std::vector<std::string> parts;
+  std::error_code error;
+  for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
+    const std::string name = i->path().filename().string();
+    if (name.starts_with(kPrefix) && name.find(kPart) != std::string::npos) {
+      parts.push_back(i->path().string());
+    }
+  }
+  if (error) throw IoError("cannot read " + path_ + ": " + error.message());
+  if (parts.empty()) return;
+  std::set<std::string> kept;
+  for (const File& file : files()) {
+    try {
+      const CheckpointReader checkpoint(file.path, lock());
+      kept.insert(part_path(file.path, checkpoint.head().save, 0));
+    } catch (const IoError&) {
+      // Whoever opens it will say that it is damaged; whoever goes back to the one before need not.
+      std::erase_if(parts, [&](const std::string& part) {
+        return part.starts_with(file.path + std::string(kPart));
+      });
+    }
+  }
+  for (const std::string& part : parts) {
+    if (!kept.contains(part.substr(0, part.rfind('-')) + "-0")) remove(part);
+  }
+}
+
+std::unique_ptr<CheckpointReader> CheckpointFolder::open(std::size_t back) const {
+  const std::vector<File> found = files();
+  if (found.size() <= back) {
+    throw UserError(path_ + (back == 0 ? " holds no checkpoint" : " holds no earlier checkpoint"));
+  }
+  return std::make_unique<CheckpointReader>(found[back].path, lock());
+}
+
+void CheckpointFolder::restore(CheckpointReader& checkpoint, Trainer& trainer) {
+  const CheckpointHead& head = checkpoint.head();
+  TableFiles* files = trainer.files();
+  if (head.tables && files == nullptr) {
+    throw UserError(
+        "the run's tables are in files; give the --table-storage that it was begun with");
+  }
+  if (!head.tables && files != nullptr) {
+    throw UserError("the run's tables are in its checkpoints; go on without --table-storage");
+  }
+  if (files != nullptr) {
+    settled_ = head.tables->settled;
+    const auto first =
+        settled_.exist() ? rows_of_file(settled_rows(), settled_) : files->first_weights(head.seed);
+    if (!head.settled) files->go_back(head.tables->places, first);
+    give_up_newer_than(checkpoint);
+    if (head.settled) {
+      files->start(first);
+    } else {
+      files->forget_later();
+    }
+  }
+  checkpoint.restore(trainer);
+  adopt(trainer);
+  held_ = head.step;
+  if (files == nullptr && first_rank(trainer)) remove_newer_than(head.step);
+  meet(trainer);
+}
+
+// Whether the trainer's state is here already. The files may be gone all the same.
+bool CheckpointFolder::holds(Trainer& trainer) const {
+  if (held_ != trainer.now()) return false;
+  bool there = fs::exists(path_of(*held_, true)) || fs::exists(path_of(*held_, false));
+  if (trainer.courier() != nullptr) {
+    trainer.courier()->run([&there](Communicator& ranks) {
+      ranks.broadcast(std::as_writable_bytes(std::span(&there, 1)), 0);
+    });
+  }
+  return there;
+}
+
+void CheckpointFolder::save(Trainer& trainer) {
+  trainer.updates().require_whole();
+  adopt(trainer);
+  if (holds(trainer)) return;
+  TableFiles* tables = trainer.files();
+  const auto stored =
+      tables != nullptr ? std::optional(StoredTables{tables->keep(), settled_}) : std::nullopt;
+  write_checkpoint(path_of(trainer.now(), false), trainer, settings_, lock(), false, trainer.seed(),
+                   stored);
+  if (first_rank(trainer)) {
+    const std::vector<File> found = files();
+    for (std::size_t i = kKept; i < found.size(); ++i) remove(found[i]);
+    if (trainer.courier() != nullptr) remove_lost_parts();
+  }
+  meet(trainer);
+  held_ = trainer.now();
+  if (tables == nullptr) return;
+  remove_other_rows();  // of a release that a crash cut short
+  tables->end_epoch();
+}
+
+void CheckpointFolder::replace_by_settled(Trainer& trainer, const Metadata& metadata,
+                                          const Progress& progress) {
+  trainer.updates().require_whole();
+  adopt(trainer);
+  meet(trainer);
+  if (first_rank(trainer)) remove_newer_than(trainer.now());
+  meet(trainer);
+  const std::vector<File> found = files();
+  const bool there = !found.empty() && found[0].settled && found[0].step == trainer.now();
+  if (there && open()->head().settings == settings_) return;
+  const bool in_files = trainer.files() != nullptr;
+  if (in_files && !(there && settled_.exist())) write_settled_rows(trainer, metadata, progress);
+  write_checkpoint(path_of(trainer.now(), true), trainer, settings_, lock(), true,
+                   trainer.seed().successor(),
+                   in_files ? std::optional(StoredTables{{}, settled_}) : std::nullopt);
+  if (first_rank(trainer)) {
+    remove_overtaken();
+    remove_lost_parts();
+  }
+  meet(trainer);
+  if (!in_files) return;
+  remove_other_rows();
+  trainer.files()->discard();  // the rows as they were before: of no checkpoint any more
+}
+
+void CheckpointFolder::write_settled_rows(Trainer& trainer, const Metadata& metadata,
+                                          const Progress& progress) {
+  constexpr mode_t kOwnerOnly = 0600;
+  const std::string path = path_of(trainer.now(), true) + std::string(kRowsEnding);
+  SettledRows rows{
+      .name = fs::path(path).filename().string(), .blake2b = {}, .step = trainer.now()};
+  rows.blake2b = write_safetensors(path, weights_out(trainer, progress), metadata, kOwnerOnly);
+  settled_ = rows;
+}
+
+void CheckpointFolder::remove_other_rows() const {
+  std::error_code error;
+  for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
+    const std::string name = i->path().filename().string();
+    if (name.ends_with(kRowsEnding) && name != settled_.name) remove(i->path().string());
+  }
+}
+
+}  // namespace lazydp

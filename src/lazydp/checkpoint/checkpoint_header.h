@@ -1,0 +1,59 @@
+#pragma once
+// What comes first in a checkpoint: enough to make a trainer that can take the rest.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lazydp/checkpoint/optimizer_state.h"
+#include "lazydp/checkpoint/sealed_file.h"
+#include "lazydp/embedding/storage/table_places.h"
+#include "lazydp/noise/variance_clock.h"
+#include "lazydp/privacy/ledger.h"
+#include "lazydp/random/seed.h"
+#include "lazydp/train/plan_json.h"
+
+namespace lazydp {
+
+// A file with all weights of a run, every row settled through `step`. Tables in files take from it
+// what they have not needed since.
+struct SettledRows {
+  std::string name = {};  // within the folder of checkpoints; empty: there is none yet
+  std::string blake2b = {};
+  Step step = 0;
+
+  bool exist() const { return !name.empty(); }
+};
+
+// Where the rows are of tables that are in files.
+struct StoredTables {
+  TablePlaces places;   // of rows that were needed; unused in a settled state
+  SettledRows settled;  // of all others, once the run had a settled state
+};
+
+struct CheckpointHead {
+  Step step = 0;
+  bool settled = false;  // no row is behind, and `seed` is that of the steps to come
+  Json settings = {};    // of whoever wrote it; a run goes on only under equal ones
+  Seed seed;
+  Ledger spent = {};
+  std::string no_claim = {};  // why nothing may be claimed for these steps; empty if something may
+  std::string unit = {};      // what they protect, in words
+  Json sections = {};         // what follows: names and sizes
+  OptimizerHead optimizer = {};             // of dense weights; what it remembers comes last
+  std::string save = {};                    // tells one writing from another, where there are parts
+  int parts = 0;                            // files beside this one, of ranks that wrote it
+  std::optional<StoredTables> tables = {};  // none: they are among the sections
+  std::vector<Owed> clock = {};  // of steps 1 … step; empty where a settled state owes nothing
+};
+
+// Any JSON in a sealed file, its length first.
+void write_json(SealedWriter& file, const Json& json);
+Json read_json(SealedReader& file);
+
+void write_head(SealedWriter& file, const CheckpointHead& head);
+
+// Throws IoError, with the path, for what is no head. Takes no more memory than the file has bytes.
+CheckpointHead read_head(SealedReader& file);
+
+}  // namespace lazydp

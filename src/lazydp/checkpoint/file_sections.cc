@@ -1,0 +1,87 @@
+#include "lazydp/checkpoint/file_sections.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+namespace lazydp {
+namespace {
+
+constexpr std::size_t kSteps = std::size_t{1} << 18;  // at a time
+
+// Calls visit(rows) on those rows of a table that were ever needed, in order, some at a time.
+template <class Visit>
+void for_rows_held(const RowFile& file, RowId rows, Visit&& visit) {
+  std::vector<RowId> some;
+  for (RowId row = 0; row < rows; ++row) {
+    if (file.holds(row)) some.push_back(row);
+    if (some.size() == kSteps || (row + 1 == rows && !some.empty())) {
+      visit(some);
+      some.clear();
+    }
+  }
+}
+
+void write_history(SealedWriter& out, const RowFile& file, const History& history) {
+  std::vector<Step> steps;
+  for_rows_held(file, static_cast<RowId>(history.steps().size()),
+                [&](const std::vector<RowId>& rows) {
+                  steps.clear();
+                  for (const RowId row : rows) steps.push_back(history.settled_through(row));
+                  out.write(std::as_bytes(std::span(steps)));
+                });
+}
+
+void read_history(SealedReader& in, const RowFile& file, Step first, History& history) {
+  std::ranges::fill(history.steps(), first);
+  std::vector<Step> steps;
+  for_rows_held(file, static_cast<RowId>(history.steps().size()),
+                [&](const std::vector<RowId>& rows) {
+                  steps.resize(rows.size());
+                  in.read(std::as_writable_bytes(std::span(steps)));
+                  for (std::size_t i = 0; i < rows.size(); ++i) history.settle(rows[i], steps[i]);
+                });
+}
+
+// Calls one of two visitors for every section, in the order of the file.
+template <class Dense, class Steps>
+void for_each_section(Trainer& trainer, bool settled, Dense&& dense, Steps&& steps) {
+  dense(trainer.model().parameters());
+  for (std::size_t k = 0; k < trainer.tables().size(); ++k) {
+    History* history = settled ? nullptr : trainer.updates().history(k);
+    if (history != nullptr) steps(trainer.files()->file(k), k, *history);
+  }
+}
+
+}  // namespace
+
+Json sections_of(Trainer& trainer, bool settled) {
+  Json sections = Json::array();
+  const auto add = [&sections](const std::string& name, std::size_t bytes) {
+    sections.push_back({{"name", name}, {"bytes", bytes}});
+  };
+  for_each_section(
+      trainer, settled, [&](std::span<float> dense) { add("dense", dense.size_bytes()); },
+      [&](const RowFile& rows, std::size_t k, const History&) {
+        add("history." + std::to_string(k), static_cast<std::size_t>(rows.held()) * sizeof(Step));
+      });
+  return sections;
+}
+
+void write_sections(SealedWriter& file, Trainer& trainer, bool settled) {
+  for_each_section(
+      trainer, settled, [&](std::span<float> dense) { file.write(std::as_bytes(dense)); },
+      [&](const RowFile& rows, std::size_t, const History& history) {
+        write_history(file, rows, history);
+      });
+}
+
+void read_sections(SealedReader& file, Trainer& trainer, bool settled, Step first) {
+  for_each_section(
+      trainer, settled, [&](std::span<float> dense) { file.read(std::as_writable_bytes(dense)); },
+      [&](const RowFile& rows, std::size_t, History& history) {
+        read_history(file, rows, first, history);
+      });
+}
+
+}  // namespace lazydp

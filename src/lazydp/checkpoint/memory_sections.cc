@@ -1,0 +1,146 @@
+#include "lazydp/checkpoint/memory_sections.h"
+
+#include <algorithm>
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/text/json.h"
+
+namespace lazydp {
+namespace {
+
+bool cut(const Table& table) {
+  return table.rows() != table.whole_rows();
+}
+
+// The rows that two ranges share; none: an empty range.
+RowRange common(RowRange a, RowRange b) {
+  const RowId first = std::max(a.first, b.first);
+  const RowId end = std::min(a.first + a.count, b.first + b.count);
+  return {first, std::max<RowId>(0, end - first)};
+}
+
+// Of a thing of so many rows. A section that says nothing holds all of them.
+RowRange range_of(const Json& section, RowId whole) {
+  if (!section.contains("first")) return {0, whole};
+  return {natural<RowId>(section.at("first")), natural<RowId>(section.at("rows"))};
+}
+
+UserError another_shape() {
+  return UserError("the checkpoint is of a model of another shape, or of another algorithm");
+}
+
+void skip(SealedReader& file, std::uint64_t bytes) {
+  constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
+  std::vector<std::byte> nothing(std::min(kChunk, bytes));
+  while (bytes > 0) {
+    const std::size_t some = std::min(kChunk, bytes);
+    file.read(std::span(nothing).first(some));
+    bytes -= some;
+  }
+}
+
+}  // namespace
+
+std::vector<Section> row_sections(Trainer& trainer, bool settled, Which which) {
+  std::vector<Section> sections;
+  if (which == Which::common) {
+    const std::span<float> dense = trainer.model().parameters();
+    sections.push_back({"dense", {0, 1}, 1, std::as_writable_bytes(dense)});
+  }
+  for (std::size_t k = 0; k < trainer.tables().size(); ++k) {
+    Table& table = trainer.tables()[k];
+    if (cut(table) != (which == Which::own)) continue;
+    const std::string number = std::to_string(k);
+    const RowRange rows = {table.first_row(), table.rows()};
+    const std::span<float> weights = {table.weights(),
+                                      static_cast<std::size_t>(table.rows()) * table.dim()};
+    sections.push_back(
+        {"table." + number, rows, table.whole_rows(), std::as_writable_bytes(weights)});
+    History* history = settled ? nullptr : trainer.updates().history(k);
+    if (history != nullptr) {
+      sections.push_back({"history." + number, rows, table.whole_rows(),
+                          std::as_writable_bytes(history->steps())});
+    }
+  }
+  return sections;
+}
+
+Json json_of(std::span<const Section> sections) {
+  Json json = Json::array();
+  for (const Section& section : sections) {
+    Json described = {{"name", section.name}, {"bytes", section.bytes.size()}};
+    if (section.rows.count != section.whole) {
+      described["first"] = section.rows.first;
+      described["rows"] = section.rows.count;
+    }
+    json.push_back(std::move(described));
+  }
+  return json;
+}
+
+void write_rows(SealedWriter& file, std::span<const Section> sections) {
+  for (const Section& section : sections) file.write(section.bytes);
+}
+
+SectionReader::SectionReader(Trainer& trainer, bool settled) {
+  for (const Which which : {Which::common, Which::own}) {
+    for (Section& section : row_sections(trainer, settled, which)) {
+      places_.push_back({std::move(section)});
+    }
+  }
+}
+
+std::size_t SectionReader::place_of(const Json& section) const {
+  const auto place = std::ranges::find_if(places_, [&](const Place& p) {
+    return p.section.name == section.at("name").get<std::string>();
+  });
+  if (place == places_.end()) throw another_shape();
+  const Section& here = place->section;
+  const RowRange there = range_of(section, here.whole);
+  const auto bytes = natural<std::uint64_t>(section.at("bytes"));
+  const bool same_rows = there.first >= 0 && there.count >= 0 && there.first <= here.whole &&
+                         there.count <= here.whole - there.first;
+  // A row takes as many bytes there as here.
+  const bool same_width = here.rows.count == 0 ||
+                          bytes == here.bytes.size() / static_cast<std::uint64_t>(here.rows.count) *
+                                       static_cast<std::uint64_t>(there.count);
+  if (!same_rows || !same_width) throw another_shape();
+  return static_cast<std::size_t>(place - places_.begin());
+}
+
+bool SectionReader::wants(const Json& json) const {
+  return std::ranges::any_of(json, [&](const Json& section) {
+    const Section& here = places_[place_of(section)].section;
+    return common(here.rows, range_of(section, here.whole)).count > 0;
+  });
+}
+
+void SectionReader::read(SealedReader& file, const Json& json) {
+  for (const Json& section : json) {
+    Place& place = places_[place_of(section)];
+    const Section& here = place.section;
+    const RowRange there = range_of(section, here.whole);
+    const RowRange both = common(here.rows, there);
+    const auto bytes = natural<std::uint64_t>(section.at("bytes"));
+    if (both.count == 0) {
+      skip(file, bytes);
+      continue;
+    }
+    const std::uint64_t row = bytes / static_cast<std::uint64_t>(there.count);
+    const auto before = static_cast<std::uint64_t>(both.first - there.first) * row;
+    const auto wanted = static_cast<std::uint64_t>(both.count) * row;
+    skip(file, before);
+    file.read(
+        here.bytes.subspan(static_cast<std::size_t>(both.first - here.rows.first) * row, wanted));
+    skip(file, bytes - before - wanted);
+    place.came += both.count;
+  }
+}
+
+void SectionReader::require_all() const {
+  for (const Place& place : places_) {
+    if (place.came != place.section.rows.count) throw another_shape();
+  }
+}
+
+}  // namespace lazydp

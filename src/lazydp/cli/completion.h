@@ -1,0 +1,15 @@
+#pragma once
+// Scripts that complete this program's words in a shell, made of the verbs and flags there are.
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "lazydp/cli/command_line.h"
+
+namespace lazydp::cli {
+
+// `shell` is bash, zsh or fish; UserError for any other.
+std::string completion_script(std::string_view shell, std::span<const Verb> verbs);
+
+}  // namespace lazydp::cli

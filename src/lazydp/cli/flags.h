@@ -1,0 +1,66 @@
+#pragma once
+// Every flag of the program, and what the user said for each: text, nothing decided yet.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lazydp::cli {
+
+using Text = std::optional<std::string>;
+
+// A field for each flag; empty where the user said nothing. Flags and config files both end here.
+struct Given {
+  Text algorithm, algorithms, canary, runs, one_run, canaries;
+  Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
+  Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs, more_steps, more_epochs;
+  Text lr, dense_lr, lr_schedule, weight_decay, dense_optimizer, table_optimizer;
+  Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
+  Text epsilon, delta, force, accountant, seed;
+  Text settle, stages, threads, eval_every, eval_examples, rounds;
+  Text out, checkpoint_every, table_storage, key_file, no_release, private_metrics, dry_run, branch,
+      previous;
+  Text data, validation, test, split_by, privacy_unit;
+  Text schema, guess, salt, min_count, max_bad_lines, verify, show;
+  Text smoke, quick, max_table_gb;
+  Text json, svg, quiet, config;
+
+  std::vector<std::string> operands = {};  // what stood beside the flags: files and folders
+};
+
+// The verbs that take flags, as bits.
+enum Takes : std::uint32_t {
+  no_flags = 0,
+  train_flags = 1,
+  bench_flags = 2,
+  demo_flags = 4,
+  privacy_flags = 8,
+  audit_flags = 16,
+  resume_flags = 32,
+  release_flags = 64,
+  convert_criteo_flags = 1 << 8,
+  convert_csv_flags = 1 << 9,
+  generate_flags = 1 << 10,
+  inspect_flags = 1 << 11,
+  eval_flags = 1 << 12,
+  predict_flags = 1 << 13,
+  sweep_flags = 1 << 20,
+  paper_flags = 1 << 16,
+};
+
+struct Flag {
+  std::string_view name;  // with its two dashes
+  Text Given::*value;
+  std::uint32_t verbs;     // of Takes
+  std::string_view hint;   // what its value looks like; empty for a switch
+  std::string_view group;  // in the help
+  std::string_view help;
+  bool kept = true;  // in a run's config.toml, for it decides what the run computes or leaves
+};
+
+std::span<const Flag> all_flags();
+
+}  // namespace lazydp::cli

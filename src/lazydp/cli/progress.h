@@ -1,0 +1,72 @@
+#pragma once
+// What somebody who waits gets to see: one line that changes on a terminal, a few lines elsewhere.
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <ostream>
+#include <string>
+
+#include "lazydp/base/types.h"
+#include "lazydp/train/metrics.h"
+#include "lazydp/train/trainer.h"
+
+namespace lazydp::cli {
+
+// Losses and metrics come from private data: they are for whoever may see the data.
+class Progress {
+ public:
+  enum class Style : std::uint8_t { none, lines, live };
+
+  // How to show things on standard error.
+  static Style style(bool quiet);
+
+  Progress(Style style, std::ostream& out) : style_(style), out_(&out) {}
+
+  // Starts a run of `steps` steps, of which some may have been done earlier; `what` begins its
+  // lines.
+  void begin(const std::string& what, Step steps, Step done = 0);
+
+  // After every step. `epsilon` is what the model would have if it were released now, NaN for no
+  // claim; it is asked for when it is shown, on a terminal at most once a second.
+  void step(const StepReport& report, const std::function<double()>& epsilon);
+
+  // A line that stays; later lines of the run repeat its AUC.
+  void evaluated(Step step, const Metrics& metrics);
+
+  // Rows that caught up at the end, of all that there are.
+  void settled(std::uint64_t rows, std::uint64_t of);
+
+  // A line that stays.
+  void say(const std::string& line);
+
+  // Leaves the terminal at the start of an empty line.
+  void end();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  bool due(Step step) const;
+  double epsilon_now(const std::function<double()>& epsilon);
+  std::string line(Step step) const;
+  void draw(const std::string& line);
+  double since_start() const;
+
+  Style style_;
+  std::ostream* out_;
+  std::string what_;
+  Step steps_ = 0;
+  Step before_ = 0;  // steps of earlier sessions
+  Clock::time_point start_;
+  double drawn_at_ = 0.0;  // seconds since the start
+  Step drawn_step_ = 0;
+  double examples_ = 0.0;
+  double loss_sum_ = 0.0;  // of the steps since the last line
+  double loss_steps_ = 0.0;
+  double auc_ = std::numeric_limits<double>::quiet_NaN();
+  double epsilon_ = std::numeric_limits<double>::quiet_NaN();
+  double epsilon_again_ = 0.0;  // when it may be computed again
+};
+
+}  // namespace lazydp::cli

@@ -1,0 +1,106 @@
+#include "lazydp/cli/run/dry_run.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+#include <vector>
+
+#include "lazydp/base/system_memory.h"
+#include "lazydp/cli/run/memory_needs.h"
+#include "lazydp/cli/run/privacy_limits.h"
+#include "lazydp/cli/run/run.h"
+#include "lazydp/cli/run/training_run.h"
+#include "lazydp/data/synthetic/timing_dataset.h"
+#include "lazydp/report/number_text.h"
+#include "lazydp/report/quantile.h"
+#include "lazydp/train/budget.h"
+
+namespace lazydp::cli {
+namespace {
+
+constexpr double kTrialBytes = 1e9;
+constexpr Step kTrialSteps = 4;
+
+double whole_step(const StepReport& report) {
+  double seconds = 0.0;
+  for (const double stage : report.seconds) seconds += stage;
+  return seconds;
+}
+
+double estimated_step_seconds(RunOptions options) {
+  ModelShape& shape = options.model.shape;
+  const auto bytes = static_cast<double>(shape.table_bytes());
+  for (RowId& rows : shape.table_rows) {
+    const double scaled = std::ceil(static_cast<double>(rows) * std::min(1.0, kTrialBytes / bytes));
+    rows = static_cast<RowId>(scaled);
+  }
+  options.plan.steps = std::min(options.plan.steps, kTrialSteps);
+  options.plan.budget.reset();
+  options.task = {.name = "a trial",
+                  .what = AccessLaw{},
+                  .file = nullptr,
+                  .timing_examples = options.task.examples()};
+  options.performance.read_ahead = false;
+  options.table_folder.reset();
+  const auto data = make_timing_dataset({.examples = options.task.examples(),
+                                         .dense_features = shape.dense_features(),
+                                         .table_rows = shape.table_rows,
+                                         .pooling = shape.pooling},
+                                        AccessLaw{});
+  Running trial(options, *data, Seed::fixed(0), Running::Weights::initial);
+  std::vector<double> seconds;
+  for (Step t = 1; t <= options.plan.steps; ++t) {
+    const StepReport& report = trial.trainer.step();
+    const double settle = report.seconds[static_cast<std::size_t>(Stage::settle)];
+    const bool eager = options.plan.recipe.writes_every_row();
+    const double larger = bytes / static_cast<double>(shape.table_bytes());
+    seconds.push_back(whole_step(report) + (eager ? settle * (larger - 1.0) : 0.0));
+  }
+  return median(seconds);
+}
+
+}  // namespace
+
+void dry_run(const RunOptions& options, const Output& output) {
+  const Plan& plan = options.plan;
+  const Step last = last_affordable_step(plan, 0, {});
+  require_affordable(plan, 0, last);
+  Ledger ledger;
+  for (Step t = 1; t <= last; ++t) ledger.record(event_of(plan, t));
+  const std::string why = no_claim(plan, !options.seed, options.sampling == Sampling::poisson);
+  const double cost = why.empty() ? epsilon(ledger, options.delta, plan.accountant) : 0.0;
+  if (!plan.budget) warn_of_large_epsilon(cost);
+  const MemoryNeeds needs = needs_of(options);
+  const double seconds = estimated_step_seconds(options);
+
+  if (std::ostream* out = output.report()) {
+    *out << plan.recipe.name << " on " << options.model.shape.name << ", " << options.task.name
+         << ": " << with_commas(last) << " steps of "
+         << with_commas(static_cast<double>(options.batch)) << " examples\n"
+         << "  privacy  "
+         << (why.empty()
+                 ? "epsilon " + rounded_up(cost, 5) + " at delta " + shortest(options.delta) +
+                       " (" + std::string(accountant_name(plan.accountant)) +
+                       "), noise multiplier " + shortest(plan.mechanism.noise_multiplier) +
+                       ", sampling rate " + shortest(plan.mechanism.sampling_rate)
+                 : "no claim: " + why)
+         << "\n  memory   " << human_bytes(needs.total()) << " of "
+         << human_bytes(static_cast<double>(available_memory())) << " available (tables "
+         << human_bytes(needs.tables) << ", history " << human_bytes(needs.history) << ")\n"
+         << "  time     about " << human_duration(seconds * last) << " (" << fixed(seconds * 1e3, 1)
+         << " ms a step)\n"
+         << "Nothing was trained, and no data was read.\n";
+  }
+  output.write({{"epsilon", why.empty() ? Json(cost) : Json()},
+                {"delta", options.delta},
+                {"accountant", accountant_name(plan.accountant)},
+                {"noise_multiplier", plan.mechanism.noise_multiplier},
+                {"sampling_rate", plan.mechanism.sampling_rate},
+                {"steps", last},
+                {"memory_bytes", needs.total()},
+                {"step_ms", seconds * 1e3},
+                {"seconds", seconds * last},
+                {"dry_run", true}});
+}
+
+}  // namespace lazydp::cli

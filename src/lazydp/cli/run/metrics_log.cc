@@ -1,0 +1,101 @@
+#include "lazydp/cli/run/metrics_log.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/io/atomic_file.h"
+#include "lazydp/cli/run/metrics_json.h"
+
+namespace lazydp::cli {
+namespace {
+
+std::string lines_through(const std::string& path, Step from) {
+  std::string kept;
+  for (const Json& line : read_metrics_log(path)) {
+    if (line.at("step").get<Step>() <= from) kept += line.dump() + "\n";
+  }
+  return kept;
+}
+
+bool names_a_step(const Json& line) {
+  const auto step = line.find("step");
+  return step != line.end() && step->is_number_unsigned() &&
+         step->get<std::uint64_t>() <= std::numeric_limits<Step>::max();
+}
+
+}  // namespace
+
+std::vector<Json> read_metrics_log(const std::string& path) {
+  std::ifstream file(path);
+  std::vector<Json> lines;
+  std::size_t number = 0;
+  for (std::string line; std::getline(file, line);) {
+    ++number;
+    Json json = Json::parse(line, nullptr, false);
+    if (json.is_discarded() && file.eof()) break;  // the program was ended within a line
+    if (!json.is_object() || !names_a_step(json)) {
+      throw IoError(path + " is damaged: line " + std::to_string(number) +
+                    " has no whole number as its step; remove the line or the file");
+    }
+    lines.push_back(std::move(json));
+  }
+  return lines;
+}
+
+MetricsLog::MetricsLog(const std::string& path, const std::string& events, Step from, Step steps)
+    : path_(path), every_(std::max<Step>(1, steps / 1000)), events_(events, from + 1) {
+  const std::string kept = lines_through(path, from);
+  AtomicFile file(path, 0600);
+  file.write(std::as_bytes(std::span(kept)));
+  file.commit();
+  file_.open(path, std::ios::app);
+}
+
+void MetricsLog::step(const StepReport& report, double epsilon) {
+  if (report.step % every_ != 0 && std::isnan(epsilon)) return;
+  double seconds = 0.0;
+  for (const double stage : report.seconds) seconds += stage;
+  const double speed = static_cast<double>(report.examples) / std::max(seconds, 1e-9);
+  Json line = {{"step", report.step},
+               {"loss", finite_or_null(report.mean_loss)},
+               {"examples", report.examples},
+               {"step_ms", seconds * 1e3},
+               {"examples_per_second", speed}};
+  if (std::isfinite(epsilon)) line["epsilon"] = epsilon;
+  write(line);
+  events_.write(report.step, {{"train/loss", report.mean_loss},
+                              {"speed/step_ms", seconds * 1e3},
+                              {"speed/examples_per_second", speed},
+                              {"privacy/epsilon_if_released", epsilon}});
+}
+
+void MetricsLog::evaluation(Step step, const Metrics& metrics, const char* on, double epsilon) {
+  Json line = {{"step", step}, {"evaluated_on", on}};
+  const Json values = json_of(metrics);
+  for (const auto& [name, value] : values.items()) {
+    line[name == "examples" ? "evaluated_examples" : name] = value;
+  }
+  if (std::isfinite(epsilon)) line["epsilon"] = epsilon;
+  write(line);
+  const std::string part(on);
+  const std::string auc = part + "/auc", logloss = part + "/logloss",
+                    entropy = part + "/normalised_entropy", calibration = part + "/calibration";
+  events_.write(step, {{auc, metrics.auc},
+                       {logloss, metrics.logloss},
+                       {entropy, metrics.normalised_entropy},
+                       {calibration, metrics.calibration},
+                       {"privacy/epsilon_if_released", epsilon}});
+}
+
+void MetricsLog::write(const Json& line) {
+  file_ << line.dump() << "\n" << std::flush;
+  if (!file_) throw IoError("cannot write " + path_ + ": " + std::strerror(errno));
+}
+
+}  // namespace lazydp::cli

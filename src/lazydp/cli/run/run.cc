@@ -1,0 +1,257 @@
+#include "lazydp/cli/run/run.h"
+
+#include <algorithm>
+#include <functional>
+#include <string>
+
+#include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/parallel.h"
+#include "lazydp/base/stopwatch.h"
+#include "lazydp/base/system_memory.h"
+#include "lazydp/cli/interrupt.h"
+#include "lazydp/cli/output.h"
+#include "lazydp/cli/run/data_identity.h"
+#include "lazydp/cli/run/persistent_run.h"
+#include "lazydp/cli/run/privacy_limits.h"
+#include "lazydp/cli/run/ranks.h"
+#include "lazydp/cli/run/report.h"
+#include "lazydp/cli/run/run_page.h"
+#include "lazydp/cli/run/run_progress.h"
+#include "lazydp/cli/run/training_run.h"
+#include "lazydp/report/number_text.h"
+
+namespace lazydp::cli {
+namespace {
+
+// Whether it is time to save. Clocks of ranks differ; the first one's counts.
+bool due(CheckpointClock& clock, const Keeping& keeping, Trainer& trainer) {
+  bool here = clock.due(trainer.now());
+  if (trainer.courier() == nullptr || keeping.every_seconds <= 0.0) return here;
+  trainer.courier()->run([&here](Communicator& all) {
+    all.broadcast(std::as_writable_bytes(std::span(&here, 1)), 0);
+  });
+  return here;
+}
+
+// The steps that are left. Returns the signal that asked to stop, 0 if none did.
+int take_steps(const RunOptions& options, const Task& task, Trainer& trainer,
+               const InterruptWatch& interrupts, Progress& progress, Kept* kept, MetricsLog* log,
+               RunResult& result) {
+  EpsilonNow epsilon(trainer, options.delta);
+  CheckpointClock checkpoints(kept != nullptr ? kept->keeping : Keeping{});
+  const Step last = trainer.last_step();
+  FinalLoss loss(last);
+  bool stop = interrupts.signal() != 0;
+  while (trainer.now() < last && !stop) {
+    const StepReport& report = trainer.step(interrupts.signal() != 0);
+    stop = ranks().size() > 1 ? report.stop : interrupts.signal() != 0;
+    result.times.add(report);
+    loss.add(report);
+    progress.step(report, std::ref(epsilon));
+    const Step t = report.step;
+    if (log != nullptr) log->step(report, is_tenth(t, last) ? epsilon() : kNoFigure);
+    if (options.eval_every > 0 && t % options.eval_every == 0 && t < last) {
+      const Metrics metrics = evaluate(trainer, task.validation ? *task.validation : *task.held_out,
+                                       options.eval_examples);
+      progress.evaluated(t, metrics);
+      if (log != nullptr) {
+        log->evaluation(t, metrics, task.validation ? "validation" : "test",
+                        epsilon.known() ? epsilon() : kNoFigure);
+      }
+    }
+    if (kept != nullptr && due(checkpoints, kept->keeping, trainer) && t < last) {
+      const Stopwatch saving;
+      kept->folder.save(trainer);
+      result.save_seconds = saving.seconds();
+    }
+  }
+  result.loss = loss.mean();
+  if (trainer.now() >= last) return 0;
+  return interrupts.signal() != 0 ? interrupts.signal() : SIGTERM;  // another rank's
+}
+
+// The signal that asked any of the ranks to stop, 0 if none did.
+int signal_of_any(const InterruptWatch& interrupts, Trainer& trainer) {
+  const int here = interrupts.signal();
+  if (trainer.courier() == nullptr) return here;
+  double asked = here != 0 ? 1.0 : 0.0;
+  trainer.courier()->run([&asked](Communicator& all) { all.add_up(std::span(&asked, 1)); });
+  if (asked == 0.0) return 0;
+  return here != 0 ? here : SIGTERM;
+}
+
+// Hears of rows that were settled, and shows how many of all.
+auto show_settled(const ModelShape& shape, Progress& progress) {
+  return
+      [&progress, done = std::uint64_t{0}, all = shape.total_rows()](std::uint64_t rows) mutable {
+        done += rows;
+        progress.settled(done, all);
+      };
+}
+
+void write_secret(const std::string& path, const std::string& text) {
+  constexpr mode_t kOwnerFile = 0600;
+  AtomicFile file(path, kOwnerFile);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+// Keeps what can be kept, and says how to go on.
+[[noreturn]] void stop(Trainer& trainer, Kept* kept, int signal, Progress& progress) {
+  progress.end();
+  const std::string after = "stopped after step " + with_commas(trainer.now());
+  if (kept == nullptr) {
+    throw Interrupted(after + "; nothing was kept (--out DIR keeps a run)", signal);
+  }
+  kept->folder.save(trainer);
+  throw Interrupted(after + "; go on with: lazydp resume " + kept->directory.path(), signal);
+}
+
+// What stays in the folder at the end: a model, or the state to make one from.
+void leave(const RunOptions& options, Trainer& trainer, Kept& kept, Progress& progress,
+           RunResult& result) {
+  // Tables in files are settled on their way out, which may fail for want of room: then nothing has
+  // been lost.
+  if (!kept.keeping.release || options.table_folder) kept.folder.save(trainer);
+  if (!kept.keeping.release) return;
+  const bool shown = kept.keeping.metrics_on_card && result.held_out.examples > 0;
+  release_run(options, trainer, kept, shown ? std::optional(result.held_out) : std::nullopt,
+              progress);
+  result.released = kept.directory.model();
+}
+
+}  // namespace
+
+// Of all ranks on this machine.
+MemoryNeeds needs_of(const RunOptions& options) {
+  const Recipe& recipe = options.plan.recipe;
+  ModelShape here = options.model.shape;
+  const Layout layout = layout_of(options, ranks().size());
+  for (std::size_t k = 0; k < here.tables(); ++k) {
+    here.table_rows[k] = std::max<RowId>(1, layout.range(k, ranks().rank()).count);
+  }
+  const auto batch = options.batch / static_cast<std::uint64_t>(ranks().size()) + 1;
+  MemoryNeeds needs =
+      memory_needs(here, {&recipe, 1}, options.plan.weight_decay, options.performance, batch,
+                   options.plan.steps, options.task.bytes());
+  if (options.table_folder) needs = with_tables_in_files(needs, options.model.shape);
+  for (double* part : {&needs.tables, &needs.history, &needs.rest}) *part *= ranks().neighbours();
+  return needs;
+}
+
+void require_affordable(const Plan& plan, Step now, Step last) {
+  if (last > now || now >= plan.steps) return;
+  throw PrivacyError("epsilon is " + shortest(plan.budget->epsilon) +
+                     ", which pays for not one more step with noise multiplier " +
+                     shortest(plan.mechanism.noise_multiplier) + " after " + with_commas(now) +
+                     " steps");
+}
+
+void require_memory_for(const RunOptions& options) {
+  require_memory(needs_of(options), available_memory());
+}
+
+ReleasedModel release_run(const RunOptions& options, Trainer& trainer, Kept& kept,
+                          const std::optional<Metrics>& metrics, Progress& progress) {
+  ReleasedModel model = release(std::move(trainer),
+                                {.delta = options.delta,
+                                 .shape = options.model.shape,
+                                 .data = card_of_data(options.task),
+                                 .metrics = metrics},
+                                show_settled(options.model.shape, progress));
+  model.write(kept.directory.model());
+  return model;
+}
+
+void run_and_report(const RunOptions& options, const Output& output, Kept* kept) {
+  Progress progress = output.progress();
+  const Task task = make_task(options.task, options.model.shape);
+  const Finished run = {options, train_run(options, task, progress, kept)};
+  if (ranks().rank() != 0) return;
+  const Claim& claim = run.result.claim;
+  if (claim.holds && !options.plan.budget) warn_of_large_epsilon(claim.epsilon);
+  if (kept != nullptr) {
+    write_secret(kept->directory.report(),
+                 run_page(run, read_metrics_log(kept->directory.metrics())));
+  }
+  if (std::ostream* out = output.report()) print_report(*out, run);
+  output.write(json_of(run.options, run.result));
+}
+
+RunResult train_run(const RunOptions& options, const Task& task, Progress& progress, Kept* kept) {
+  const ModelShape& shape = options.model.shape;
+  const bool goes_on = kept != nullptr && kept->from != nullptr;
+  progress.say((goes_on ? "reading " : "preparing ") +
+               human_bytes(static_cast<double>(shape.table_bytes())) + " of tables for " +
+               std::string(options.plan.recipe.name) + " ...");
+  const Seed seed = goes_on ? kept->from->head().seed : same_seed(options);
+  Running run(options, *task.train, seed,
+              goes_on ? Running::Weights::zero : Running::Weights::initial,
+              kept != nullptr ? std::optional(kept->run()) : std::nullopt, ranks());
+  Trainer& trainer = run.trainer;
+  if (goes_on) kept->folder.restore(*kept->from, trainer);
+  if (kept != nullptr) {
+    kept->folder.adopt(trainer);
+    kept->from.reset();
+  }
+
+  require_affordable(trainer.plan(), trainer.now(), trainer.last_step());
+  RunResult result;
+  progress.begin(std::string(options.plan.recipe.name), trainer.last_step(), trainer.now());
+  const Stopwatch training;
+  const InterruptWatch interrupts;  // until what was trained is kept
+  if (kept != nullptr && kept->goes_on) {
+    read_metrics_log(kept->directory.metrics());  // may be damaged as well
+    kept->goes_on();
+  }
+  std::optional<MetricsLog> log;
+  if (kept != nullptr && ranks().rank() == 0) {
+    log.emplace(kept->directory.metrics(), kept->directory.events(), trainer.now(),
+                options.plan.steps);
+  }
+  const int signal =
+      take_steps(options, task, trainer, interrupts, progress, kept, log ? &*log : nullptr, result);
+  result.seconds = training.seconds();
+  if (trainer.files() != nullptr) result.file_bytes = trainer.files()->bytes();
+  result.ranks = ranks().size();
+  if (Courier* courier = trainer.courier()) {
+    result.exchange = courier->times();
+    courier->run([&](Communicator& all) { result.exchanged_bytes = all.traffic().bytes; });
+  }
+  if (signal != 0) stop(trainer, kept, signal, progress);
+  // Of what follows the steps each part is done to its end; what it did is in the state that is
+  // kept.
+  const auto stop_if_asked = [&] {
+    const int asked = signal_of_any(interrupts, trainer);
+    if (asked != 0) stop(trainer, kept, asked, progress);
+  };
+  stop_if_asked();
+  result.steps = trainer.now();
+  result.budget_spent = trainer.last_step() < options.plan.steps;
+
+  const Stopwatch settling;
+  const bool releases = kept == nullptr || kept->keeping.release;
+  if (releases && !options.table_folder) trainer.settle_all(show_settled(shape, progress));
+  result.settle_seconds = settling.seconds();
+  stop_if_asked();
+
+  if (task.held_out) {
+    result.held_out = evaluate(trainer, *task.held_out);
+    stop_if_asked();
+    if (log) log->evaluation(trainer.now(), result.held_out, "test", kNoFigure);
+  }
+  if (kept != nullptr) leave(options, trainer, *kept, progress, result);
+  progress.end();
+
+  result.bayes_auc = task.bayes_auc;
+  result.bayes_logloss = task.bayes_logloss;
+  result.claim = claim(trainer, options.delta);
+  result.microbatches = trainer.microbatches();
+  result.table_bytes = shape.table_bytes();
+  result.history_bytes = trainer.updates().bytes();
+  result.peak_rss_bytes = peak_resident_memory();
+  result.threads = thread_count();
+  return result;
+}
+
+}  // namespace lazydp::cli

@@ -1,0 +1,68 @@
+#pragma once
+// One training run from first weights to final numbers.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lazydp/bench/step_times.h"
+#include "lazydp/cli/progress.h"
+#include "lazydp/cli/run/memory_needs.h"
+#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/run/task.h"
+#include "lazydp/release/release.h"
+#include "lazydp/train/claim.h"
+#include "lazydp/train/evaluation.h"
+
+namespace lazydp::cli {
+
+// Everything but `claim` is computed from the data, and so is no part of what may be published.
+struct RunResult {
+  StepTimes times;
+  double seconds = 0.0;         // the steps, from the first to the last
+  double settle_seconds = 0.0;  // all rows catching up at the end
+  double save_seconds = 0.0;    // the last checkpoint on the way
+  double loss = 0.0;            // mean over the last tenth of the steps
+  Metrics held_out;             // NaN where nothing was held out
+  double bayes_auc = 0.0;
+  double bayes_logloss = 0.0;
+  Claim claim;
+  Microbatches microbatches;
+  std::uint64_t table_bytes = 0;
+  std::uint64_t file_bytes = 0;  // that tables in files took of the disk; 0: they were in memory
+  std::uint64_t history_bytes = 0;
+  std::uint64_t peak_rss_bytes = 0;
+  int threads = 0;  // of this rank
+  int ranks = 1;
+  std::uint64_t exchanged_bytes = 0;  // that this rank sent to others while it trained
+  Courier::Times exchange;            // what that took
+  Step steps = 0;                     // taken in all, in earlier sessions too
+  bool budget_spent = false;          // it stopped before the step that would have exceeded it
+  std::string released;               // the folder of the released model, if one was written
+};
+
+MemoryNeeds needs_of(const RunOptions& options);
+
+// Throws UserError if the run does not fit into the memory there is.
+void require_memory_for(const RunOptions& options);
+
+// Throws PrivacyError if a plan has steps to take after `now`, but its budget pays for none: `last`
+// is the last that it pays for.
+void require_affordable(const Plan& plan, Step now, Step last);
+
+struct Kept;  // kept.h: a run with a folder
+class Output;
+
+// The caller has made sure of the memory. With `kept` it goes on where the folder says, saves
+// itself, and releases at the end. Throws Interrupted if a signal asked it to stop.
+RunResult train_run(const RunOptions& options, const Task& task, Progress& progress,
+                    Kept* kept = nullptr);
+
+// The same, with the task it needs, and tells people and machines how it went.
+void run_and_report(const RunOptions& options, const Output& output, Kept* kept);
+
+// Releases what the trainer has learnt into the folder's model/.
+ReleasedModel release_run(const RunOptions& options, Trainer& trainer, Kept& kept,
+                          const std::optional<Metrics>& metrics, Progress& progress);
+
+}  // namespace lazydp::cli

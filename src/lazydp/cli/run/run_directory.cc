@@ -1,0 +1,151 @@
+#include "lazydp/cli/run/run_directory.h"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/io/read_text.h"
+#include "lazydp/base/text/toml_text.h"
+#include "lazydp/cli/config.h"
+#include "lazydp/cli/run/data_identity.h"
+#include "lazydp/cli/run/ranks.h"
+
+namespace lazydp::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr mode_t kOwnerFolder = 0700;
+constexpr mode_t kOwnerFile = 0600;
+
+std::string reason() {
+  return std::strerror(errno);
+}
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// But for what somebody leaves who was ended before a run was there.
+bool empty_folder(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return false;
+  return std::ranges::all_of(fs::directory_iterator(path, error),
+                             [](const auto& entry) {
+                               const std::string name = entry.path().filename().string();
+                               return name == "lock" || name.starts_with("config.toml.");
+                             }) &&
+         !error;
+}
+
+std::vector<Flag> flags_of_runs() {
+  std::vector<Flag> flags;
+  std::ranges::copy_if(all_flags(), std::back_inserter(flags), [](const Flag& flag) {
+    return (flag.verbs & train_flags) != 0 && flag.kept;
+  });
+  return flags;
+}
+
+}  // namespace
+
+std::string config_text(const Given& given) {
+  std::string text;
+  for (const Flag& flag : flags_of_runs()) {
+    const Text& value = given.*flag.value;
+    if (value) text += std::string(flag.name.substr(2)) + " = " + toml_text(*value) + "\n";
+  }
+  return text;
+}
+
+Json settings_of(const RunOptions& options) {
+  return {{"plan", json_of(options.plan)},
+          {"delta", options.delta},
+          {"model", json_of(options.model.shape)},
+          {"data", identity_of_data(options.task)},
+          {"examples", options.task.examples()},
+          {"sampling", options.sampling == Sampling::poisson ? "poisson" : "shuffled"},
+          {"seed", options.seed ? "fixed" : "secret"}};
+}
+
+std::optional<Lock> choose_lock(const Given& given) {
+  if (!given.key_file) return std::nullopt;
+  std::string secret = read_text(*given.key_file, "the key file ");
+  while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
+  if (secret.size() < 8) {
+    throw UserError("key-file is '" + *given.key_file + "', which holds " +
+                    std::to_string(secret.size()) +
+                    " bytes; it must hold a passphrase or a key of at least 8");
+  }
+  return Lock(std::move(secret));
+}
+
+RunDirectory::RunDirectory(const std::string& path) : path_(path) {
+  if (ranks().rank() == 0) lock_.emplace(path);
+}
+
+RunDirectory RunDirectory::for_run(const std::string& path, const Given& given) {
+  if (ranks().rank() != 0 && !exists(path + "/config.toml")) {
+    throw UserError("out is '" + path +
+                    "', where this rank does not find what rank 0 wrote; it must be a folder that "
+                    "all ranks share");
+  }
+  if (!exists(path) || empty_folder(path)) {
+    if (mkdir(path.c_str(), kOwnerFolder) != 0 && errno != EEXIST) {
+      throw IoError("cannot make " + path + ": " + reason());
+    }
+    if (chmod(path.c_str(), kOwnerFolder) != 0) {
+      throw IoError("cannot make " + path + " private: " + reason());
+    }
+    RunDirectory run(path);
+    run.write_config(given);
+    return run;
+  }
+  RunDirectory run = existing(path);
+  if (config_text(run.config()) != config_text(given)) {
+    throw UserError("out is '" + path +
+                    "', which holds a run with other settings; name another folder, or go on with "
+                    "lazydp resume " +
+                    path);
+  }
+  if (run.released()) {
+    throw UserError("out is '" + path +
+                    "', which holds a finished run; name another folder, or train it further with "
+                    "lazydp resume " +
+                    path + " --steps N");
+  }
+  return run;
+}
+
+RunDirectory RunDirectory::existing(const std::string& path) {
+  if (!exists(path + "/config.toml")) {
+    throw UserError("'" + path + "' is not the folder of a run (it has no config.toml)");
+  }
+  return RunDirectory(path);
+}
+
+bool RunDirectory::released() const {
+  return exists(model() + "/card.json");
+}
+
+Given RunDirectory::config() const {
+  Given given;
+  read_config_file(path_ + "/config.toml", flags_of_runs(), given);
+  return given;
+}
+
+void RunDirectory::write_config(const Given& given) const {
+  if (ranks().rank() != 0) return;
+  const std::string text = config_text(given);
+  AtomicFile file(path_ + "/config.toml", kOwnerFile);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+}  // namespace lazydp::cli

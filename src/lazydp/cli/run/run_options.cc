@@ -1,0 +1,299 @@
+#include "lazydp/cli/run/run_options.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+#include <utility>
+
+#include "lazydp/base/parallel.h"
+#include "lazydp/cli/parse_value.h"
+#include "lazydp/cli/run/defaults.h"
+#include "lazydp/cli/run/privacy_limits.h"
+#include "lazydp/cli/run/ranks.h"
+#include "lazydp/random/cell.h"
+#include "lazydp/random/noise_source.h"
+#include "lazydp/train/budget.h"
+#include "lazydp/train/evaluation.h"
+
+namespace lazydp::cli {
+namespace {
+
+constexpr std::uint64_t kMaxThreads = 1024;
+
+void refuse_both(const Text& a, const char* a_name, const Text& b, const char* b_name) {
+  if (!a || !b) return;
+  throw UserError(std::string(a_name) + " is '" + *a + "' and " + b_name + " is '" + *b +
+                  "'; give one of the two");
+}
+
+// Sampling rate and expected batch: each follows from the other and the public size of the data.
+void choose_batch(const Given& given, const Defaults& defaults, RunOptions& run) {
+  refuse_both(given.batch, "batch", given.sampling_rate, "sampling-rate");
+  const std::uint64_t examples = run.task.examples();
+  Mechanism& mechanism = run.plan.mechanism;
+  if (given.sampling_rate) {
+    mechanism.sampling_rate = fraction("sampling-rate", *given.sampling_rate);
+    mechanism.expected_batch = mechanism.sampling_rate * static_cast<double>(examples);
+  } else {
+    const std::uint64_t batch =
+        given.batch ? whole_number("batch", *given.batch, 1, examples) : defaults.batch;
+    mechanism.expected_batch = static_cast<double>(batch);
+    mechanism.sampling_rate = mechanism.expected_batch / static_cast<double>(examples);
+  }
+  run.batch = static_cast<std::uint64_t>(std::max(1.0, std::round(mechanism.expected_batch)));
+  if (run.sampling == Sampling::poisson) return;
+  mechanism.expected_batch = static_cast<double>(run.batch);  // and none is larger or smaller
+  mechanism.sampling_rate = mechanism.expected_batch / static_cast<double>(examples);
+}
+
+Step steps_of(double epochs, const RunOptions& run, Step taken = 0) {
+  const double steps = std::max(1.0, std::round(epochs * static_cast<double>(run.task.examples()) /
+                                                run.plan.mechanism.expected_batch)) +
+                       static_cast<double>(taken);
+  if (steps > static_cast<double>(kLastStep)) {
+    throw UserError("epochs " + std::to_string(epochs) + " make " + std::to_string(steps) +
+                    " steps; there can be at most " + std::to_string(kLastStep));
+  }
+  return static_cast<Step>(steps);
+}
+
+// After the steps that a run has taken, if --more-steps or --more-epochs say so.
+Step choose_steps(const Given& given, const Defaults& defaults, const RunOptions& run, Step taken) {
+  refuse_both(given.steps, "steps", given.epochs, "epochs");
+  refuse_both(given.more_steps, "more-steps", given.more_epochs, "more-epochs");
+  const auto& [whole, whole_name] =
+      given.steps ? std::pair(given.steps, "steps") : std::pair(given.epochs, "epochs");
+  refuse_both(whole, whole_name, given.more_steps, "more-steps");
+  refuse_both(whole, whole_name, given.more_epochs, "more-epochs");
+  if (given.more_steps) {
+    return taken +
+           static_cast<Step>(whole_number("more-steps", *given.more_steps, 1, kLastStep - taken));
+  }
+  if (given.more_epochs) return steps_of(positive("more-epochs", *given.more_epochs), run, taken);
+  if (given.steps) return static_cast<Step>(whole_number("steps", *given.steps, 1, kLastStep));
+  if (given.epochs) return steps_of(positive("epochs", *given.epochs), run);
+  return defaults.epochs > 0.0 ? steps_of(defaults.epochs, run) : defaults.steps;
+}
+
+Schedule choose_rate_schedule(const Given& given, const Defaults& defaults, Step steps) {
+  if (given.lr_schedule) return Schedule::parse(*given.lr_schedule);
+  return {.shape = defaults.shape, .warmup = static_cast<Step>(defaults.warmup * steps)};
+}
+
+Schedule schedule_or_constant(const Text& text) {
+  return text ? Schedule::parse(*text) : Schedule{};
+}
+
+// Without noise there is no claim for Poisson sampling to hold up, and people go through their data
+// once an epoch: that learns a little more from as many steps.
+Sampling choose_sampling(const Given& given, const Recipe& recipe, bool units) {
+  constexpr std::array<std::pair<std::string_view, Sampling>, 2> kWays = {
+      {{"poisson", Sampling::poisson}, {"shuffled", Sampling::shuffled}}};
+  if (given.sampling) return choice("sampling", *given.sampling, kWays);
+  return recipe.noise == NoisePolicy::none && !units ? Sampling::shuffled : Sampling::poisson;
+}
+
+// By default below one in the number of examples: a delta as large as that would allow giving
+// somebody's data away.
+double choose_delta(const Given& given, const Defaults& defaults, std::uint64_t examples) {
+  if (!given.delta) return std::min(defaults.delta, 0.9 / static_cast<double>(examples));
+  const auto delta = number(*given.delta);
+  if (!delta || !(*delta > 0.0 && *delta < 1.0)) {
+    refuse("delta", *given.delta, "above 0 and below 1, for example 1e-6");
+  }
+  require_small_delta(given, *delta, examples);
+  return *delta;
+}
+
+// A budget chooses the noise, unless the user did: then it only says when to stop. Where nothing
+// can be claimed, a usual budget still says how much noise is usual.
+void choose_budget(const Given& given, const Defaults& defaults, RunOptions& run) {
+  const bool usual = !given.epsilon && !given.noise_multiplier && defaults.epsilon > 0.0;
+  if (!given.epsilon && !usual) return;
+  Plan& plan = run.plan;
+  plan.budget = Budget{usual ? defaults.epsilon : positive("epsilon", *given.epsilon), run.delta};
+  if (!usual && !plan.recipe.no_claim.empty()) {
+    throw PrivacyError("epsilon is '" + *given.epsilon + "', but nothing can be claimed for " +
+                       std::string(plan.recipe.name) + ": " + std::string(plan.recipe.no_claim));
+  }
+  if (!usual && run.sampling != Sampling::poisson) {
+    throw PrivacyError(
+        "epsilon is '" + *given.epsilon +
+        "', but nothing can be claimed for shuffled batches; use --sampling poisson");
+  }
+  if (given.noise_multiplier) return;
+  plan.mechanism.noise_multiplier = noise_for(plan);
+  run.calibrated = true;
+  if (!plan.recipe.no_claim.empty()) plan.budget.reset();
+}
+
+Step choose_eval_every(const Given& given, const TaskChoice& task) {
+  if (!given.eval_every) return 0;
+  if (!task.has_held_out()) {
+    throw UserError("eval-every is '" + *given.eval_every + "', but " + task.in_words() +
+                    (task.file ? " is not split: nothing is held out"
+                               : " has nothing to learn; use it with click or click:large"));
+  }
+  return static_cast<Step>(whole_number("eval-every", *given.eval_every, 1, kLastStep));
+}
+
+std::uint64_t choose_eval_examples(const Given& given) {
+  if (!given.eval_examples) return kAllExamples;
+  if (!given.eval_every) {
+    throw UserError("eval-examples is '" + *given.eval_examples +
+                    "', but nothing is evaluated while training; it needs --eval-every");
+  }
+  constexpr std::uint64_t kMost = 1'000'000'000;
+  return whole_number("eval-examples", *given.eval_examples, 1, kMost);
+}
+
+DenseRule choose_dense_rule(const Given& given) {
+  return given.dense_optimizer ? choice("dense-optimizer", *given.dense_optimizer, kDenseRules)
+                               : DenseRule::sgd;
+}
+
+// Noise that waits is drawn as one normal, which is what the missed steps would have added only if
+// a step is linear in its gradient.
+void require_linear_tables(const Given& given) {
+  if (!given.table_optimizer || *given.table_optimizer == "sgd") return;
+  for (const auto& [name, rule] : kDenseRules) {
+    if (name != *given.table_optimizer) continue;
+    throw UserError("table-optimizer is '" + *given.table_optimizer +
+                    "'; it must be sgd: a row waits for its noise, and what it missed can be made "
+                    "up exactly only where steps are linear in the gradient, without memory of it; "
+                    "MLPs may have it: --dense-optimizer " +
+                    *given.table_optimizer);
+  }
+  refuse("table-optimizer", *given.table_optimizer, "sgd");
+}
+
+void require_dense_features(const RunOptions& run) {
+  if (!run.task.file) return;
+  const std::size_t given = run.model.shape.dense_features();
+  const std::size_t wanted = run.task.file->file->dense_features();
+  if (given == wanted) return;
+  throw UserError("the bottom MLP begins with " + std::to_string(given) + "; it must begin with " +
+                  std::to_string(wanted) + ", the number of dense features of " + run.task.name);
+}
+
+template <class Parse>
+double value_or(const Text& text, const char* name, Parse parse, double otherwise) {
+  return text ? parse(name, *text) : otherwise;
+}
+
+}  // namespace
+
+std::optional<std::string> choose_table_folder(const Given& given) {
+  if (!given.table_storage || *given.table_storage == "memory") return std::nullopt;
+  constexpr std::string_view kFile = "file:";
+  std::string folder = *given.table_storage;
+  if (!folder.starts_with(kFile) || folder.size() == kFile.size()) {
+    refuse("table-storage", folder, "memory, or file:DIR with a folder for them");
+  }
+  if (given.key_file) {
+    throw UserError("key-file is '" + *given.key_file +
+                    "', but tables in files are not encrypted; put table-storage on an encrypted "
+                    "disk, with the run's folder, and leave key-file out");
+  }
+  return folder.substr(kFile.size());
+}
+
+Given with_table_folder_in_full(Given given) {
+  if (const auto folder = choose_table_folder(given)) {
+    given.table_storage = "file:" + std::filesystem::absolute(*folder).lexically_normal().string();
+  }
+  return given;
+}
+
+void require_trainable_there(const Recipe& recipe, const std::optional<std::string>& folder) {
+  if (!folder || !recipe.writes_every_row()) return;
+  throw UserError("table-storage is 'file:" + *folder + "', but " + std::string(recipe.name) +
+                  " writes every row at every step and needs its tables in memory");
+}
+
+RunOptions choose_run(const Given& given, Step taken) {
+  return choose_run(given, recipe(given.algorithm.value_or(std::string(kRecipes.back().name))),
+                    taken);
+}
+
+RunOptions choose_run(const Given& given, const Recipe& recipe, Step taken) {
+  RunOptions run;
+  const std::shared_ptr<const DataChoice> data = choose_data(given);
+  run.model = choose_model(given, data.get());
+  run.task = choose_task(given, run.model, data);
+  require_dense_features(run);
+  const Defaults defaults =
+      data ? defaults_for_file(data->population(), recipe) : defaults_for(run.task.what, recipe);
+
+  Plan& plan = run.plan;
+  plan.recipe = recipe;
+  run.sampling = choose_sampling(given, recipe, data && data->units);
+  choose_batch(given, defaults, run);
+  plan.steps = choose_steps(given, defaults, run, taken);
+  plan.mechanism.clip_norm =
+      value_or(given.clip_norm, "clip-norm", positive_or_inf, defaults.clip_norm);
+  plan.mechanism.noise_multiplier = value_or(given.noise_multiplier, "noise-multiplier",
+                                             zero_or_positive, defaults.noise_multiplier);
+  plan.noise_draws = choose_noise_draws(given);
+  plan.weight_decay = value_or(given.weight_decay, "weight-decay", zero_or_positive, 0.0);
+  plan.rate_schedule = choose_rate_schedule(given, defaults, plan.steps);
+  plan.noise_schedule = schedule_or_constant(given.noise_schedule);
+  plan.clip_schedule = schedule_or_constant(given.clip_schedule);
+  run.delta = choose_delta(given, defaults, run.task.examples());
+  if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
+  choose_budget(given, defaults, run);
+  const Defaults tuned = tuned_for_noise(defaults, plan.mechanism.noise_multiplier);
+  plan.table_rate = value_or(given.lr, "lr", positive, tuned.table_rate);
+  require_linear_tables(given);
+  plan.dense_rule = choose_dense_rule(given);
+  plan.dense_rate = value_or(given.dense_lr, "dense-lr", positive,
+                             dense_rate_for(plan.dense_rule, tuned.dense_rate));
+  plan.validate();
+
+  run.performance = choose_performance(given);
+  run.performance.read_ahead = data != nullptr;
+  if (data && data->units && run.sampling != Sampling::poisson) {
+    throw UserError("sampling is 'shuffled'; units are sampled by Poisson sampling only");
+  }
+  run.seed = choose_seed(given);
+  run.eval_every = choose_eval_every(given, run.task);
+  run.table_folder = choose_table_folder(given);
+  require_trainable_there(recipe, run.table_folder);
+  run.eval_examples = choose_eval_examples(given);
+  return run;
+}
+
+Performance choose_performance(const Given& given) {
+  constexpr std::array<std::pair<std::string_view, bool>, 2> kSettle = {
+      {{"ahead", true}, {"on-read", false}}};
+  constexpr std::array<std::pair<std::string_view, Kernels>, 2> kStages = {
+      {{"fused", Kernels::fused}, {"split", Kernels::split}}};
+  Performance performance;
+  if (given.settle) performance.settle_ahead = choice("settle", *given.settle, kSettle);
+  if (given.stages) performance.kernels = choice("stages", *given.stages, kStages);
+  return performance;
+}
+
+unsigned choose_noise_draws(const Given& given) {
+  if (!given.noise_draws) return 1;
+  return static_cast<unsigned>(
+      whole_number("noise-draws", *given.noise_draws, 1, NoiseSource::kMostDraws));
+}
+
+void choose_threads(const Given& given) {
+  if (!given.threads) return set_thread_count(threads_of_rank());
+  set_thread_count(static_cast<int>(whole_number("threads", *given.threads, 1, kMaxThreads)));
+}
+
+std::optional<std::uint64_t> choose_seed(const Given& given) {
+  if (!given.seed) return std::nullopt;
+  return whole_number("seed", *given.seed, 0, std::numeric_limits<std::uint64_t>::max());
+}
+
+Seed make_seed(const std::optional<std::uint64_t>& value) {
+  return value ? Seed::fixed(*value) : Seed::from_os();
+}
+
+}  // namespace lazydp::cli

@@ -1,0 +1,59 @@
+#pragma once
+// Everything that one training run needs to know, decided: what was given, and defaults elsewhere.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lazydp/cli/flags.h"
+#include "lazydp/cli/run/model_options.h"
+#include "lazydp/cli/run/task.h"
+#include "lazydp/random/seed.h"
+#include "lazydp/train/plan.h"
+
+namespace lazydp::cli {
+
+enum class Sampling : std::uint8_t { poisson, shuffled };
+
+struct RunOptions {
+  ModelChoice model;
+  TaskChoice task;
+  Plan plan;
+  Performance performance;
+  Sampling sampling = Sampling::poisson;
+  std::uint64_t batch = 0;  // the expected batch, rounded
+  double delta = 0.0;
+  std::optional<std::uint64_t> seed;        // none: from the operating system
+  bool calibrated = false;                  // the noise multiplier was chosen to meet the budget
+  Step eval_every = 0;                      // 0: only at the end
+  std::optional<std::string> table_folder;  // where tables are in files; none: in memory
+  std::uint64_t eval_examples = 0;          // looked at each time; all if there are no more
+};
+
+// Throws UserError, or PrivacyError, for anything that cannot be trained. `taken`: the steps that a
+// run has taken, after which those of --more-steps and --more-epochs come.
+RunOptions choose_run(const Given& given, Step taken = 0);
+
+// The same, with the algorithm chosen by somebody else.
+RunOptions choose_run(const Given& given, const Recipe& recipe, Step taken = 0);
+
+Performance choose_performance(const Given& given);
+
+// Where tables are in files; none: in memory.
+std::optional<std::string> choose_table_folder(const Given& given);
+
+// The same flags, so that they mean the same folder wherever they are read again.
+Given with_table_folder_in_full(Given given);
+
+// Throws UserError if `recipe` needs tables that are in memory.
+void require_trainable_there(const Recipe& recipe, const std::optional<std::string>& folder);
+
+unsigned choose_noise_draws(const Given& given);
+
+// Sets the number of threads of this process, if one is given.
+void choose_threads(const Given& given);
+
+std::optional<std::uint64_t> choose_seed(const Given& given);
+Seed make_seed(const std::optional<std::uint64_t>& value);
+
+}  // namespace lazydp::cli

@@ -1,0 +1,60 @@
+#pragma once
+// Figures of a run while it goes on.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "lazydp/train/claim.h"
+#include "lazydp/train/trainer.h"
+
+namespace lazydp::cli {
+
+inline constexpr double kNoFigure = std::numeric_limits<double>::quiet_NaN();
+
+// The mean loss of a run's last tenth; empty batches have none.
+class FinalLoss {
+ public:
+  explicit FinalLoss(Step steps) : after_(steps - std::max<Step>(1, steps / 10)) {}
+
+  void add(const StepReport& report) {
+    if (report.step <= after_ || std::isnan(report.mean_loss)) return;
+    sum_ += report.mean_loss;
+    count_ += 1.0;
+  }
+  double mean() const { return count_ > 0.0 ? sum_ / count_ : kNoFigure; }
+
+ private:
+  Step after_;
+  double sum_ = 0.0;
+  double count_ = 0.0;
+};
+
+// What the model would have if it were released now; NaN where nothing can be claimed. Computed
+// once a step, however many ask.
+class EpsilonNow {
+ public:
+  EpsilonNow(const Trainer& trainer, double delta) : trainer_(trainer), delta_(delta) {}
+
+  double operator()() {
+    if (known()) return value_;
+    const Claim now = claim(trainer_, delta_);
+    at_ = trainer_.now();
+    return value_ = now.holds ? now.epsilon : kNoFigure;
+  }
+  bool known() const { return at_ == trainer_.now(); }
+
+ private:
+  const Trainer& trainer_;
+  double delta_;
+  Step at_ = 0;
+  double value_ = kNoFigure;
+};
+
+// A curve of epsilon has ten points or so: accounting may take its time.
+inline bool is_tenth(Step t, Step steps) {
+  return std::uint64_t{t} * 10 / steps > std::uint64_t{t - 1} * 10 / steps;
+}
+
+}  // namespace lazydp::cli

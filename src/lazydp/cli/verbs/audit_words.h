@@ -1,0 +1,23 @@
+#pragma once
+// What an audit says at the end, in words: the same for all kinds.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lazydp/audit/audit.h"
+
+namespace lazydp::cli {
+
+// A verdict's name in JSON.
+std::string_view verdict_name(Verdict verdict);
+
+// What was found of an algorithm whose noise is that of `stated_epsilon`. `needed`: how many
+// `things` (runs, canaries) would have caught half the noise; none: more than can be had.
+std::string verdict_in_words(Verdict verdict, const Recipe& recipe, double stated_epsilon,
+                             const std::string& things, std::optional<std::uint64_t> needed);
+
+// Throws PrivacyError if a claim was broken.
+void require_unbroken(Verdict verdict, const Recipe& recipe);
+
+}  // namespace lazydp::cli

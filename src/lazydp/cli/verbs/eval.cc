@@ -1,0 +1,54 @@
+// lazydp eval: how well a released model does on a data file.
+
+#include <cmath>
+#include <iomanip>
+
+#include "lazydp/cli/output.h"
+#include "lazydp/cli/run/metrics_json.h"
+#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/verbs/scoring_input.h"
+#include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/report/number_text.h"
+#include "lazydp/train/evaluation.h"
+
+namespace lazydp::cli {
+namespace {
+
+std::string claim_in_words(const Json& card) {
+  const Json& claim = card.at("claim");
+  if (!claim.contains("epsilon")) return "no privacy claim: " + claim.value("reason", "");
+  return "epsilon " + fixed(claim.at("epsilon").get<double>(), 2) + " at delta " +
+         shortest(claim.at("delta").get<double>());
+}
+
+void print(std::ostream& out, const Scored& scored, const Metrics& metrics) {
+  const auto row = [&out](const char* label, const std::string& value) {
+    out << "  " << std::left << std::setw(22) << label << value << "\n";
+  };
+  out << scored.folder << " on " << scored.data_in_words << "\n";
+  row("examples", with_commas(static_cast<double>(metrics.examples)));
+  row("AUC", fixed(metrics.auc, 4));
+  row("log-loss", fixed(metrics.logloss, 4));
+  row("normalised entropy",
+      fixed(metrics.normalised_entropy, 4) + "   (1: no better than the share of positives)");
+  row("calibration", fixed(metrics.calibration, 4) + "   (1: as many positives as it expects)");
+  row("the model", claim_in_words(scored.card));
+  out << "These numbers are computed from the data: they are as secret as it is, and no part of "
+         "the claim.\n";
+}
+
+}  // namespace
+
+void eval(const Given& given) {
+  choose_threads(given);
+  const Output output(given);
+  const Scored scored = choose_scored(given);
+  const Metrics metrics =
+      evaluate([&](const Batch& batch) { return scored.model->predict(batch); }, *scored.data);
+  if (std::ostream* out = output.report()) print(*out, scored, metrics);
+  Json json = json_of(metrics);
+  json["claim"] = scored.card.at("claim");
+  output.write(json);
+}
+
+}  // namespace lazydp::cli

@@ -1,0 +1,109 @@
+// lazydp privacy curve: epsilon over the steps of a run, as a table, numbers or a picture.
+
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <iostream>
+#include <optional>
+#include <set>
+
+#include "lazydp/cli/output.h"
+#include "lazydp/cli/run/privacy_limits.h"
+#include "lazydp/cli/verbs/curve_svg.h"
+#include "lazydp/cli/verbs/privacy_question.h"
+#include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/report/number_text.h"
+
+namespace lazydp::cli {
+namespace {
+
+constexpr int kPoints = 24;
+
+// The first and the last among them, closer together where the curve bends: at the beginning.
+std::vector<std::uint64_t> steps_to_show(std::uint64_t last) {
+  std::set<std::uint64_t> steps = {1, last};
+  for (int i = 1; i < kPoints; ++i) {
+    const double part = static_cast<double>(i) / kPoints;
+    const auto step = static_cast<std::uint64_t>(part * part * static_cast<double>(last));
+    steps.insert(std::max<std::uint64_t>(1, step));
+  }
+  return {steps.begin(), steps.end()};
+}
+
+std::vector<EpsilonCurve> curves_of(PrivacyQuestion question) {
+  const std::vector<std::uint64_t> steps = steps_to_show(question.steps);
+  std::vector<EpsilonCurve> curves;
+  for (const Accountant accountant : question.accountants) {
+    EpsilonCurve& curve = curves.emplace_back();
+    curve.accountant = accountant_name(accountant);
+    for (const std::uint64_t s : steps) {
+      question.steps = s;
+      curve.points.push_back({s, epsilon(question.ledger(), question.delta, accountant)});
+    }
+  }
+  return curves;
+}
+
+std::string epsilon_text(double epsilon) {
+  return std::isfinite(epsilon) ? rounded_up(epsilon, 5) : "infinite";
+}
+
+void print_table(std::ostream& out, const PrivacyQuestion& question,
+                 const std::vector<EpsilonCurve>& curves) {
+  constexpr int kColumn = 16;
+  out << "epsilon at delta " << shortest(question.delta) << ": " << mechanism_in_words(question)
+      << ".\n"
+      << std::setw(kColumn) << "steps";
+  for (const EpsilonCurve& curve : curves) out << std::setw(kColumn) << curve.accountant;
+  out << "\n";
+  for (std::size_t i = 0; i < curves.front().points.size(); ++i) {
+    out << std::setw(kColumn) << with_commas(static_cast<double>(curves.front().points[i].steps));
+    for (const EpsilonCurve& curve : curves) {
+      out << std::setw(kColumn) << epsilon_text(curve.points[i].epsilon);
+    }
+    out << "\n";
+  }
+}
+
+Json json_of(const PrivacyQuestion& question, const std::vector<EpsilonCurve>& curves) {
+  Json list = Json::array();
+  for (const EpsilonCurve& curve : curves) {
+    Json points = Json::array();
+    for (const EpsilonAt& point : curve.points) {
+      points.push_back({{"steps", point.steps},
+                        {"epsilon", std::isfinite(point.epsilon) ? Json(point.epsilon) : Json()}});
+    }
+    list.push_back({{"accountant", curve.accountant}, {"points", points}});
+  }
+  return {{"delta", question.delta},
+          {"noise_multiplier", question.noise_multiplier},
+          {"sampling_rate", question.sampling_rate},
+          {"steps", question.steps},
+          {"curves", list}};
+}
+
+}  // namespace
+
+void privacy_curve(const Given& given) {
+  Given asked = given;
+  if (!asked.accountant) asked.accountant = "both";
+  const PrivacyQuestion question = choose_question(asked, Unknown::epsilon);
+  if (question.steps == 0) refuse("steps", "0", "1 or more to draw a curve");
+  if (given.svg && question.noise_multiplier == 0.0) {
+    refuse("noise-multiplier", "0", "positive for a picture: without noise epsilon is infinite");
+  }
+  const Output output(given);
+  std::optional<OutputFile> picture;
+  if (given.svg) picture.emplace(*given.svg);
+
+  const std::vector<EpsilonCurve> curves = curves_of(question);
+  warn_of_large_epsilon(curves.front().points.back().epsilon);
+  const bool room = !picture || !picture->is_standard_output();
+  if (std::ostream* out = output.report(); out != nullptr && room) {
+    print_table(*out, question, curves);
+  }
+  output.write(json_of(question, curves));
+  if (picture) picture->write(curve_svg(question, curves));
+}
+
+}  // namespace lazydp::cli

@@ -1,0 +1,35 @@
+#pragma once
+// What `lazydp privacy` is asked: the mechanism and the budget, all but the one that is to be
+// found.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lazydp/cli/flags.h"
+#include "lazydp/privacy/accountant.h"
+#include "lazydp/privacy/ledger.h"
+
+namespace lazydp::cli {
+
+enum class Unknown : std::uint8_t { epsilon, noise, steps, delta };
+
+// The unknown's field is 0 until somebody finds it.
+struct PrivacyQuestion {
+  double sampling_rate = 0.0;
+  double noise_multiplier = 0.0;
+  std::uint64_t steps = 0;
+  double epsilon = 0.0;
+  double delta = 0.0;
+  std::vector<Accountant> accountants;  // one or two; the tight one first
+
+  Ledger ledger() const;
+};
+
+// Throws UserError for what is missing, nonsense, or the unknown itself.
+PrivacyQuestion choose_question(const Given& given, Unknown unknown);
+
+// "120 steps, Poisson sampling rate 0.01, noise multiplier 0.7; neighbours differ by ..."
+std::string mechanism_in_words(const PrivacyQuestion& question);
+
+}  // namespace lazydp::cli

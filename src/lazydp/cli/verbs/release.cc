@@ -1,0 +1,43 @@
+// lazydp release: settles every row of a run and writes the model that may go out.
+
+#include "lazydp/release/release.h"
+
+#include "lazydp/cli/output.h"
+#include "lazydp/cli/run/persistent_run.h"
+#include "lazydp/cli/run/ranks.h"
+#include "lazydp/cli/run/report.h"
+#include "lazydp/cli/run/run.h"
+#include "lazydp/cli/run/training_run.h"
+#include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/data/unreadable_dataset.h"
+
+namespace lazydp::cli {
+
+void release(const Given& given) {
+  choose_threads(given);
+  RunDirectory directory =
+      first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
+  Given config = directory.config();
+  if (given.data) config.data = given.data;  // where it lies now: the checkpoint knows its content
+  if (given.force) config.force = given.force;
+  const RunOptions options = choose_run(config);
+  require_equal_ranks(options, given);
+  require_memory_for(options);
+  const Output output(for_this_rank(given));
+
+  Kept kept =
+      first_rank_first([&] { return Kept(std::move(directory), {}, options, choose_lock(given)); });
+  kept.from = kept.folder.open();
+  require_same_settings(kept.from->head().settings, settings_of(options));
+
+  Progress progress = output.progress();
+  const AbsentData data(options.task.examples());
+  Running run(options, data, kept.from->head().seed, Running::Weights::zero, kept.run(), ranks());
+  kept.folder.restore(*kept.from, run.trainer);
+  const ReleasedModel model = release_run(options, run.trainer, kept, std::nullopt, progress);
+  if (ranks().rank() != 0) return;
+  if (std::ostream* out = output.report()) print_release(*out, model, kept.directory.model());
+  output.write(model.card());
+}
+
+}  // namespace lazydp::cli

@@ -1,0 +1,246 @@
+// lazydp resume: goes on with a run's folder, exactly where it was, or from a settled state.
+
+#include <filesystem>
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/text/exact_text.h"
+#include "lazydp/base/text/json.h"
+#include "lazydp/cli/output.h"
+#include "lazydp/cli/parse_value.h"
+#include "lazydp/cli/run/disk_needs.h"
+#include "lazydp/cli/run/persistent_run.h"
+#include "lazydp/cli/run/privacy_limits.h"
+#include "lazydp/cli/run/ranks.h"
+#include "lazydp/cli/run/run.h"
+#include "lazydp/cli/run/training_run.h"
+#include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/data/unreadable_dataset.h"
+#include "lazydp/release/release.h"
+#include "lazydp/report/number_text.h"
+#include "lazydp/train/budget.h"
+
+namespace lazydp::cli {
+namespace {
+
+// The run's own flags, except where the command line says otherwise. Of two flags that say the
+// same thing in two ways the command line's wins.
+Given merged(Given config, const Given& given) {
+  if (given.steps || given.epochs || given.more_steps || given.more_epochs) {
+    config.steps.reset();
+    config.epochs.reset();
+  }
+  if (given.batch) config.sampling_rate.reset();
+  if (given.sampling_rate) config.batch.reset();
+  for (const Flag& flag : all_flags()) {
+    if (given.*flag.value) config.*flag.value = given.*flag.value;
+  }
+  config.out = given.operands.front();
+  return config;
+}
+
+// The run's own flags. Data that is no longer where it was lies where the command line says.
+Given as_begun(Given config, const Given& given) {
+  if (given.force) config.force = given.force;
+  const bool moved = config.data && given.data && !std::filesystem::exists(*config.data);
+  if (moved) config.data = given.data;
+  return config;
+}
+
+bool asked(const Text& text, const char* name) {
+  return text && truth(name, *text);
+}
+
+// A settled state may be trained for more steps as it is: its ledger says what was spent. Learning
+// rates that nobody chose follow the number of steps.
+bool only_longer(const CheckpointHead& head, Json settings, const RunOptions& options,
+                 const Given& wanted) {
+  if (!head.settled || options.plan.steps <= head.step) return false;
+  Json before = head.settings;
+  for (Json* plan : {&before["plan"], &settings["plan"]}) {
+    plan->erase("steps");
+    if (!wanted.lr_schedule) plan->erase("rate_schedule");
+  }
+  return before == settings;
+}
+
+// The steps after which those of --more-steps and --more-epochs come.
+Step steps_taken(const RunDirectory& directory, const Given& given, std::size_t back) {
+  if (!given.more_steps && !given.more_epochs) return 0;
+  const CheckpointFolder folder(directory.checkpoints(), Json(), choose_lock(given));
+  return folder.empty() ? 0 : folder.open(back)->head().step;
+}
+
+// How long the run is, as its config.toml says it: counted from the beginning.
+void count_from_the_beginning(const Plan& plan, Given& wanted) {
+  if (!wanted.more_steps && !wanted.more_epochs) return;
+  wanted.steps = std::to_string(plan.steps);
+  wanted.more_steps.reset();
+  wanted.more_epochs.reset();
+}
+
+// Steps that were taken cannot be taken back. `least`: how many there must be.
+void require_not_shorter(const Plan& plan, Step least, Step taken, const Given& given) {
+  if (plan.steps >= least) return;
+  const std::string what = given.steps    ? "steps is '" + *given.steps + "'"
+                           : given.epochs ? "epochs is '" + *given.epochs + "'"
+                                          : std::string("these settings");
+  throw UserError(
+      what + (given.steps ? "" : ", which makes " + with_commas(plan.steps) + " steps") +
+      ", but the run has taken " + with_commas(taken) +
+      ": --steps and --epochs count from its beginning; give more, or say what comes on "
+      "top with --more-steps N or --more-epochs X");
+}
+
+void require_steps_to_calibrate(const Plan& plan, Step taken) {
+  if (plan.steps > taken) return;
+  throw UserError(
+      "epsilon is to choose the noise of the steps to come, but there are none: the run "
+      "has taken all " +
+      with_commas(taken) + "; add some with --more-steps N or --more-epochs X");
+}
+
+void require_unfinished(const RunDirectory& directory, const Plan& plan, Step taken) {
+  if (taken < plan.steps || !directory.released()) return;
+  throw UserError("'" + directory.path() + "' is finished after " + std::to_string(taken) +
+                  " steps; train it further with --more-steps N or --more-epochs X");
+}
+
+// Weights of one shape are no start for another, and rows of one hash none for another.
+void require_same_weights(const RunOptions& before, const RunOptions& after) {
+  const ModelShape& was = before.model.shape;
+  const ModelShape& is = after.model.shape;
+  if (was.table_rows != is.table_rows || was.dim != is.dim || was.bottom != is.bottom ||
+      was.top != is.top) {
+    throw UserError("the run's model has another shape; rows, dim, bottom and top must stay");
+  }
+  if (before.task.file && after.task.file) {
+    require_same_columns(*before.task.file->file, *after.task.file->file);
+  }
+}
+
+// A state that was settled for a run that then cannot read it would be lost to both.
+void require_same_storage(const CheckpointHead& head, const RunOptions& options) {
+  if (head.tables && !options.table_folder) {
+    throw UserError(
+        "the run's tables are in files; give the --table-storage that it was begun with");
+  }
+  if (!head.tables && options.table_folder) {
+    throw UserError("the run's tables are in its checkpoints; go on without --table-storage");
+  }
+}
+
+// What is read, or moved, before the first step.
+void require_whole(const RunDirectory& directory) {
+  read_metrics_log(directory.metrics());
+  if (directory.released()) verified_card(directory.model());
+}
+
+// Settles the state under the key and the plan that it was trained with, and makes that the state
+// to go on from, with a new key.
+void settle_for(const RunOptions& before, const RunOptions& after, Kept& kept, Progress& progress) {
+  const CheckpointHead& head = kept.from->head();
+  progress.say("settling every row before the settings change ...");
+  const AbsentData data(before.task.examples());
+  Running old(before, data, head.seed, Running::Weights::zero, kept.run(), ranks());
+  kept.folder.restore(*kept.from, old.trainer);
+  if (!before.table_folder) old.trainer.settle_all();
+  kept.folder.change_settings(settings_of(after));
+  kept.folder.replace_by_settled(old.trainer);
+}
+
+// A budget that chose the noise chooses that of the steps to come, after what was spent; from here
+// on it is a flag like any other.
+void calibrate_the_rest(const CheckpointHead& head, RunOptions& options, Given& wanted) {
+  double& noise = options.plan.mechanism.noise_multiplier;
+  noise = noise_for(options.plan, head.step, head.spent);
+  wanted.noise_multiplier = exact_text(noise);
+  // Rates that nobody gave would follow it.
+  wanted.lr = exact_text(options.plan.table_rate);
+  wanted.dense_lr = exact_text(options.plan.dense_rate);
+}
+
+// A model that was released before the run went on stays, under another name.
+void put_aside_model(const RunDirectory& directory) {
+  if (ranks().rank() != 0 || !directory.released()) return;
+  const Json card = verified_card(directory.model());
+  std::uint64_t steps = 0;
+  for (const Json& event : card.at("ledger")) steps += natural<std::uint64_t>(event.at("steps"));
+  const std::string name = directory.model() + "-step-" + std::to_string(steps);
+  // That name is taken if a run was ended right here, went on and released the same model again.
+  std::error_code error;
+  std::filesystem::rename(directory.model(), name, error);
+  for (int again = 2; error == std::errc::directory_not_empty && again < 100; ++again) {
+    std::filesystem::rename(directory.model(), name + "-" + std::to_string(again), error);
+  }
+  if (error) throw IoError("cannot rename " + directory.model() + ": " + error.message());
+}
+
+}  // namespace
+
+// Everything that can be found wrong is, before anything is written: a refused command leaves the
+// run's folder as it was.
+void resume(const Given& given) {
+  choose_threads(given);
+  const bool branch = asked(given.branch, "branch");
+  const std::size_t back = asked(given.previous, "previous") ? 1 : 0;
+  RunDirectory directory =
+      first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
+  const Given config = directory.config();
+  Given wanted = with_table_folder_in_full(merged(config, given));
+  RunOptions options =
+      choose_run(wanted, first_rank_first([&] { return steps_taken(directory, given, back); }));
+  count_from_the_beginning(options.plan, wanted);
+  const Keeping keeping = choose_keeping(wanted);
+  require_equal_ranks(options, wanted);
+  warn_of_large_budget(options.plan);
+  require_memory_for(options);
+  require_disk_for(options, keeping, given.operands.front());
+  const Output output(for_this_rank(given));
+
+  Kept kept = first_rank_first(
+      [&] { return Kept(std::move(directory), keeping, options, choose_lock(given)); });
+  kept.open_checkpoint(back);
+  kept.goes_on = [&kept, &wanted] {
+    put_aside_model(kept.directory);
+    kept.directory.write_config(wanted);
+  };
+  if (!kept.from) return run_and_report(options, output, &kept);
+
+  const CheckpointHead& head = kept.from->head();
+  require_not_shorter(options.plan, head.step, head.step, given);
+  if (branch && options.calibrated) {
+    require_steps_to_calibrate(options.plan, head.step);
+    calibrate_the_rest(head, options, wanted);
+  }
+  const Json settings = settings_of(options);
+  kept.folder.change_settings(settings);
+  const bool longer = only_longer(head, settings, options, wanted);
+  if (head.settings != settings && !longer && !branch) {
+    require_same_settings(head.settings, settings);
+  }
+  require_affordable(options.plan, head.step,
+                     last_affordable_step(options.plan, head.step, head.spent));
+  require_unfinished(kept.directory, options.plan, head.step);
+  if (head.settings != settings && (given.steps || given.epochs)) {  // for steps to come
+    require_not_shorter(options.plan, head.step + 1, head.step, given);
+  }
+  require_same_storage(head, options);
+  if (head.settings != settings) {
+    const RunOptions before = choose_run(as_begun(config, given));
+    const Json begun = settings_of(before);
+    // Somebody may have begun to go on from a settled state in another way, and was ended before
+    // the next checkpoint: those steps have drawn noise, so these get another key.
+    if (!longer || (begun != head.settings && begun != settings)) {
+      if (!longer) require_same_settings(head.settings, begun);
+      require_same_weights(before, options);
+      require_whole(kept.directory);
+      Progress progress = output.progress();
+      settle_for(before, options, kept, progress);
+      kept.open_checkpoint();
+    }
+  }
+  ranks().barrier();  // all have seen what is there
+  run_and_report(options, output, &kept);
+}
+
+}  // namespace lazydp::cli

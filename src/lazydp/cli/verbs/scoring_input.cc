@@ -1,0 +1,105 @@
+#include "lazydp/cli/verbs/scoring_input.h"
+
+#include <filesystem>
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/system_memory.h"
+#include "lazydp/cli/parse_value.h"
+#include "lazydp/cli/run/data_choice.h"
+#include "lazydp/cli/run/memory_needs.h"
+#include "lazydp/cli/run/schema_difference.h"
+#include "lazydp/cli/run/schema_json.h"
+#include "lazydp/release/card.h"
+#include "lazydp/report/number_text.h"
+
+namespace lazydp::cli {
+namespace {
+
+std::string folder_of_model(const std::string& given) {
+  std::error_code ignored;
+  for (const std::string& folder : {given, given + "/model"}) {
+    if (std::filesystem::exists(folder + kCard, ignored)) return folder;
+  }
+  throw UserError("'" + given +
+                  "' is neither a released model nor a run that has one (no card.json there); "
+                  "lazydp release makes one of a run");
+}
+
+// A model of a synthetic task has no schema: its tables and numbers must be as many and as large.
+std::string difference_of_sizes(const ModelShape& shape, const DataFile& data) {
+  if (shape.dense_features() != data.dense_features()) {
+    return "it has " + std::to_string(data.dense_features()) + " dense features, expected " +
+           std::to_string(shape.dense_features());
+  }
+  const auto columns = data.schema().tables();
+  for (std::size_t k = 0; k < columns.size(); ++k) {
+    if (k < shape.tables() && columns[k]->rows <= static_cast<std::uint64_t>(shape.table_rows[k])) {
+      continue;
+    }
+    return "column '" + columns[k]->name + "' has " + std::to_string(columns[k]->rows) +
+           " rows, expected " +
+           (k < shape.tables() ? "at most " + std::to_string(shape.table_rows[k]) : "no column");
+  }
+  if (columns.size() < shape.tables()) {
+    return "it has " + std::to_string(columns.size()) + " categorical columns, expected " +
+           std::to_string(shape.tables());
+  }
+  return "";
+}
+
+void require_match(const Json& card, const ModelShape& shape, const std::string& folder,
+                   const DataFile& data) {
+  const Json::json_pointer schema("/data/schema");
+  std::string what = card.contains(schema) ? first_difference(card[schema], json_of(data.schema()))
+                                           : std::string();
+  if (what.empty()) what = difference_of_sizes(shape, data);
+  if (what.empty()) return;
+  throw UserError("'" + data.path() + "' does not go with the model in '" + folder + "': " + what);
+}
+
+// What a share is has changed: a model of an earlier version may have seen what is held out now.
+void require_hashed_positions(const Given& given, const Json& card) {
+  const bool of_a_file = card.contains(Json::json_pointer("/data/schema"));
+  const bool share =
+      given.test && number(*given.test) && given.split_by.value_or("position") == "position";
+  if (!share || !of_a_file || card.contains(Json::json_pointer("/data/split"))) return;
+  throw UserError("test is '" + *given.test +
+                  "', but the model is of an earlier version, which held out the last examples of "
+                  "its data and may have been trained on these; give the examples to score as a "
+                  "file of their own");
+}
+
+// Only what is held out under these flags, or all of the file.
+void choose_part(const Given& given, Scored& scored) {
+  Given asked = given;
+  asked.data = given.operands[1];
+  if (!given.test) {
+    asked.test = "0";
+    if (given.split_by) throw UserError("split-by is given, but no test share; it needs --test");
+  }
+  const auto choice = choose_data(asked);
+  scored.data = given.test ? choice->test : std::shared_ptr<const Dataset>(choice->file);
+  if (!scored.data || scored.data->size() == 0) {
+    throw UserError("test is '" + given.test.value_or("") + "', which leaves no examples to score");
+  }
+  scored.data_in_words = given.operands[1] + (given.test ? ", split " + choice->split : "");
+}
+
+}  // namespace
+
+Scored choose_scored(const Given& given) {
+  Scored scored;
+  scored.folder = folder_of_model(given.operands[0]);
+  scored.card = verified_card(scored.folder);
+  const ModelShape shape = shape_on_card(scored.card);
+  require_match(scored.card, shape, scored.folder, DataFile(given.operands[1]));
+  require_hashed_positions(given, scored.card);
+  choose_part(given, scored);
+
+  constexpr std::uint64_t kBatch = 4096;
+  require_memory(memory_needs(shape, {}, 0.0, {}, kBatch, 1, 0.0), available_memory());
+  scored.model = std::make_unique<LoadedModel>(scored.folder, shape);
+  return scored;
+}
+
+}  // namespace lazydp::cli

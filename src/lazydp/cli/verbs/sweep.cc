@@ -1,0 +1,146 @@
+// lazydp sweep: a run for every point of a grid, and one CSV that says how they went.
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "lazydp/base/io/read_text.h"
+#include "lazydp/base/text/exact_text.h"
+#include "lazydp/cli/output.h"
+#include "lazydp/cli/output_file.h"
+#include "lazydp/cli/run/privacy_limits.h"
+#include "lazydp/cli/run/run.h"
+#include "lazydp/cli/verbs/sweep_grid.h"
+#include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/report/csv.h"
+#include "lazydp/report/number_text.h"
+#include "lazydp/report/quantile.h"
+
+namespace lazydp::cli {
+namespace {
+
+struct Column {
+  std::string_view name;
+  std::string (*text)(const RunOptions& options, const RunResult& result);
+};
+
+std::string number_or_nothing(double value) {
+  return std::isfinite(value) ? exact_text(value) : "";
+}
+
+// What a run leaves in the table. Settings have the dashes of their flags, results have none.
+constexpr Column kResults[] = {
+    {"auc",
+     [](const RunOptions&, const RunResult& r) { return number_or_nothing(r.held_out.auc); }},
+    {"logloss",
+     [](const RunOptions&, const RunResult& r) { return number_or_nothing(r.held_out.logloss); }},
+    {"loss", [](const RunOptions&, const RunResult& r) { return number_or_nothing(r.loss); }},
+    {"epsilon",
+     [](const RunOptions&, const RunResult& r) {
+       return r.claim.holds ? exact_text(r.claim.epsilon) : "";
+     }},
+    {"delta", [](const RunOptions&,
+                 const RunResult& r) { return r.claim.holds ? exact_text(r.claim.delta) : ""; }},
+    {"claim",
+     [](const RunOptions&, const RunResult& r) {
+       return r.claim.holds ? std::string("yes") : "none: " + r.claim.because;
+     }},
+    {"noise_multiplier",
+     [](const RunOptions& o, const RunResult&) {
+       return exact_text(o.plan.mechanism.noise_multiplier);
+     }},
+    {"batch", [](const RunOptions& o, const RunResult&) { return std::to_string(o.batch); }},
+    {"steps", [](const RunOptions&, const RunResult& r) { return std::to_string(r.steps); }},
+    {"step_ms", [](const RunOptions&,
+                   const RunResult& r) { return number_or_nothing(median(r.times.step_ms())); }},
+    {"seconds", [](const RunOptions&, const RunResult& r) { return fixed(r.seconds, 3); }},
+};
+
+std::vector<std::string> header_of(const Grid& grid) {
+  std::vector<std::string> header;
+  for (const Flag* flag : grid.flags) header.emplace_back(flag->name);
+  header.emplace_back("run");
+  for (const Column& column : kResults) header.emplace_back(column.name);
+  return header;
+}
+
+// The table as earlier sessions left it; a table of another grid is not touched.
+CsvTable open_table(const std::string& path, const std::vector<std::string>& header) {
+  if (!std::filesystem::exists(path)) return {.header = header, .rows = {}};
+  CsvTable table = CsvTable::parse(read_text(path, "the table "), path);
+  if (table.header == header) return table;
+  throw UserError(path +
+                  " is there, and its columns are not those of this grid; name another file, or "
+                  "remove it");
+}
+
+bool is_there(const CsvTable& table, const std::vector<std::string>& settings) {
+  return std::ranges::any_of(table.rows, [&](const std::vector<std::string>& row) {
+    return std::equal(settings.begin(), settings.end(), row.begin());
+  });
+}
+
+std::string in_words(const std::vector<std::string>& header,
+                     const std::vector<std::string>& settings) {
+  std::string text;
+  for (std::size_t i = 0; i < settings.size(); ++i) text += " " + header[i] + " " + settings[i];
+  return text;
+}
+
+struct Run {
+  const GridPoint* point;
+  std::vector<std::string> settings;  // the values, and which run of this point
+};
+
+std::vector<Run> runs_of(const Grid& grid, std::uint64_t of_each) {
+  std::vector<Run> runs;
+  for (std::uint64_t run = 1; run <= of_each; ++run) {
+    for (const GridPoint& point : grid.points) {
+      runs.push_back({&point, point.values});
+      runs.back().settings.push_back(std::to_string(run));
+    }
+  }
+  return runs;
+}
+
+}  // namespace
+
+void sweep(const Given& given) {
+  choose_threads(given);
+  constexpr std::uint64_t kMostRuns = 10'000;
+  const std::uint64_t of_each = given.runs ? whole_number("runs", *given.runs, 1, kMostRuns) : 1;
+  const Grid grid = read_grid(given.operands.front());
+  const std::string& path = given.operands.back();
+  const OutputFile file(path);
+  CsvTable table = open_table(path, header_of(grid));
+  // A point that cannot be trained is found now, and not after a night.
+  double largest = 0.0;
+  for (const GridPoint& point : grid.points) {
+    const RunOptions options = choose_run(point.given);
+    require_memory_for(options);
+    if (options.plan.budget) largest = std::max(largest, options.plan.budget->epsilon);
+  }
+  warn_of_large_epsilon(largest);
+
+  Progress progress = Output(given).progress();
+  const std::vector<Run> runs = runs_of(grid, of_each);
+  std::size_t done = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Run& run = runs[i];
+    if (is_there(table, run.settings)) continue;
+    progress.say("run " + std::to_string(i + 1) + " of " + std::to_string(runs.size()) + ":" +
+                 in_words(table.header, run.settings));
+    const RunOptions options = choose_run(run.point->given);
+    const Task task = make_task(options.task, options.model.shape);
+    const RunResult result = train_run(options, task, progress);
+    if (result.claim.holds && !options.plan.budget) warn_of_large_epsilon(result.claim.epsilon);
+    std::vector<std::string> row = run.settings;
+    for (const Column& column : kResults) row.push_back(column.text(options, result));
+    table.rows.push_back(std::move(row));
+    file.write(table.text());
+    ++done;
+  }
+  std::cout << path << ": " << table.rows.size() << " rows, " << done << " of them new\n";
+}
+
+}  // namespace lazydp::cli

@@ -1,0 +1,72 @@
+#pragma once
+// A data file as a data set: memory-mapped, so that it may be larger than memory.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lazydp/base/io/mapped_file.h"
+#include "lazydp/base/system_memory.h"
+#include "lazydp/data/dataset.h"
+#include "lazydp/data/file/file_layout.h"
+#include "lazydp/data/schema.h"
+
+namespace lazydp {
+
+// The file is not trusted. Header, schema and directory are checked when it is opened, a page when
+// it is first read: checksum, sizes, labels, the range of every row. What does not hold is an
+// IoError that names the file and the page; a file that is no data file, a UserError.
+// The file must not change while it is open; rows are checked again as they are copied, so that
+// even then no row out of range gets out. May be read by several threads at once.
+class DataFile final : public Dataset {
+ public:
+  // Of a file that is larger than `memory`, batches are asked for before they are read.
+  explicit DataFile(const std::string& path, std::uint64_t memory = available_memory());
+
+  std::uint64_t size() const override { return header_.examples; }
+  // A file without dense columns has one feature that is always 1: models have something to read.
+  std::size_t dense_features() const override { return std::max<std::size_t>(1, layout_.dense); }
+  std::vector<RowId> table_rows() const override;
+  void read(std::span<const ExampleId> examples, Batch& batch) const override;
+
+  // The hash of this example's value of key column `key`; 0 where it has none.
+  std::uint64_t key_of(ExampleId example, std::size_t key) const;
+
+  // Checks all pages, in parallel.
+  void check_all_pages() const;
+
+  const Schema& schema() const { return schema_; }
+  const FileHeader& header() const { return header_; }
+  const std::string& path() const { return file_.path(); }
+  std::uint64_t bytes() const { return file_.bytes().size(); }
+
+ private:
+  void read_header();
+  void read_directory();
+  std::span<const std::byte> page(std::uint64_t number) const;
+  std::uint64_t page_of(ExampleId example) const;
+  void check_page(std::uint64_t number) const;
+  void check_record(std::span<const std::byte> record, std::uint64_t page_number) const;
+  const std::byte* find(ExampleId example) const;
+  void ask_for(std::span<const ExampleId> examples) const;
+  static std::vector<const std::byte*>& scratch();
+  void shape(std::span<const std::byte* const> records, Batch& batch) const;
+  bool copy(const std::byte* record, std::size_t place, Batch& batch) const;
+  [[noreturn]] void damaged(const std::string& what) const;
+
+  MappedFile file_;
+  bool larger_than_memory_ = false;
+  FileHeader header_;
+  Schema schema_;
+  RecordLayout layout_{Schema{}};
+  const std::byte* pages_ = nullptr;
+  std::uint32_t per_page_ = 0;            // where records have the same size
+  std::vector<std::uint64_t> directory_;  // elsewhere: the first example of each page
+  std::unique_ptr<std::atomic<bool>[]> checked_;
+};
+
+}  // namespace lazydp

@@ -1,0 +1,54 @@
+#pragma once
+// Writes a data file, page by page.
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lazydp/base/io/atomic_file.h"
+#include "lazydp/data/file/file_layout.h"
+#include "lazydp/data/file/records.h"
+
+namespace lazydp {
+
+// Holds a few pages in memory, and 8 bytes a page where records differ in size. The file appears
+// at commit().
+class DataFileWriter {
+ public:
+  // `page_bytes` is a power of two that at least one record fits into.
+  DataFileWriter(const std::string& path, const Schema& schema, std::uint32_t page_bytes);
+
+  // Throws IoError when the disk does.
+  void append(const Records& records);
+  void commit();
+
+  std::uint64_t examples() const { return header_.examples; }
+  std::uint64_t positives() const { return header_.positives; }
+  std::uint64_t file_bytes() const { return file_.size(); }
+
+  // The longest record that a page takes.
+  static std::size_t longest_record(const RecordLayout& layout, std::uint32_t page_bytes);
+
+ private:
+  void append(std::span<const std::byte> record);
+  void end_page();
+  void write_page(std::uint32_t count);
+  void write_directory();
+  void flush();
+
+  RecordLayout layout_;
+  std::string schema_;
+  FileHeader header_;
+  AtomicFile file_;
+
+  std::size_t capacity_;                // bytes of records and offsets in a page
+  std::vector<std::byte> records_;      // of the open page
+  std::vector<std::uint32_t> offsets_;  // of the ends of its records, from the first one's start
+  std::vector<std::uint64_t> directory_;
+  std::vector<std::byte> page_;
+  std::vector<std::byte> pending_;  // pages on their way to the file
+};
+
+}  // namespace lazydp

@@ -1,0 +1,61 @@
+#include "lazydp/data/text/vocabulary.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "lazydp/data/text/line_blocks.h"
+#include "lazydp/data/text/line_parser.h"
+
+namespace lazydp {
+namespace {
+
+// Of lines that are good; what is bad about the others is told when they are converted.
+ValueCounts count_values(const Schema& schema, const std::vector<std::string>& inputs) {
+  ValueCounts counts(schema.tables().size());
+  LineParser parser(schema, std::numeric_limits<std::size_t>::max());
+  Records records{RecordLayout(schema)};
+  LineBlocks blocks(inputs);
+  LineBlock block;
+  while (blocks.next(block)) {
+    bool header = block.starts_input && schema.header;
+    for (std::string_view rest = block.text; !rest.empty(); header = false) {
+      const std::size_t end = rest.find('\n');
+      std::string_view line = rest.substr(0, end);
+      rest.remove_prefix(end + 1);
+      if (line.ends_with('\r')) line.remove_suffix(1);
+      if (header || line.empty() || line.size() > kMaxLineBytes) continue;
+      // Parsed twice, so that a line that turns out to be bad has not been counted.
+      parser.count_into(nullptr);
+      if (parser.parse(line, records)) continue;
+      parser.count_into(&counts);
+      parser.parse(line, records);
+      records.clear();
+    }
+  }
+  return counts;
+}
+
+}  // namespace
+
+Schema learn_vocabulary(const Schema& schema, const std::vector<std::string>& inputs,
+                        std::uint64_t min_count) {
+  const ValueCounts counts = count_values(schema, inputs);
+  Schema learned = schema;
+  std::size_t table = 0;
+  for (Column& column : learned.columns) {
+    if (column.role != Role::categorical && column.role != Role::multi) continue;
+    column.vocabulary.clear();
+    for (const auto& [hash, count] : counts[table]) {
+      if (count >= min_count) column.vocabulary.push_back(hash);
+    }
+    std::ranges::sort(column.vocabulary);
+    column.rows = column.vocabulary.size() + kFirstVocabularyRow;
+    ++table;
+  }
+  learned.from_data = "the values that occur at least " + std::to_string(min_count) +
+                      " times have rows of their own";
+  learned.validate();
+  return learned;
+}
+
+}  // namespace lazydp

@@ -1,0 +1,58 @@
+#include "lazydp/noise/settle_and_pool.h"
+
+#include <algorithm>
+#include <chrono>
+
+namespace lazydp {
+namespace {
+
+// The end of a run of bags from `begin` on that name at most `ids` rows; at least one bag.
+std::size_t run_of_bags(const Bags& bags, std::size_t begin, std::size_t ids) {
+  std::size_t end = begin + 1;
+  while (end < bags.size() && bags.offsets[end + 1] - bags.offsets[begin] <= ids) ++end;
+  return end;
+}
+
+}  // namespace
+
+void TableReading::settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writer,
+                                   const Debts& debts, const Bags& bags, Pooling mode,
+                                   MatrixView pooled) {
+  using Clock = std::chrono::steady_clock;
+  Clock::time_point last = Clock::now();
+  const auto lap = [&](double& seconds) {
+    const Clock::time_point now = Clock::now();
+    seconds += std::chrono::duration<double>(now - last).count();
+    last = now;
+  };
+  constexpr std::size_t kBytes = std::size_t{1} << 17;  // of rows: a part of a core's cache
+  const std::size_t rows = kBytes / (table.dim() * sizeof(float));
+  for (std::size_t begin = 0, end = 0; begin < bags.size(); begin = end) {
+    end = run_of_bags(bags, begin, rows);
+    const std::size_t first = bags.offsets[begin];
+    late_.clear();
+    claim_late_rows(due.history(), debts.through(),
+                    std::span(bags.ids).subspan(first, bags.offsets[end] - first), {}, late_);
+    ask_ahead(due.history(), std::span(bags.ids).subspan(bags.offsets[end]));
+    lap(seconds_[0]);
+    writer.settle(table, due, debts, late_);
+    settled_ += late_.size();
+    lap(seconds_[1]);
+    pool(table, bags, mode, begin, end, pooled.rows_from(begin, end - begin));
+    lap(seconds_[2]);
+  }
+}
+
+void TableReading::book(std::span<TableReading> tables, StageClock& stages, RowTraffic& traffic) {
+  std::array<double, 3> parts{};
+  for (TableReading& table : tables) {
+    for (std::size_t i = 0; i < parts.size(); ++i) parts[i] += table.seconds_[i];
+    traffic.read += table.settled_;
+    traffic.written += table.settled_;
+    table.seconds_ = {};
+    table.settled_ = 0;
+  }
+  stages.lap_in_proportion(std::array{Stage::dedup, Stage::settle, Stage::forward}, parts);
+}
+
+}  // namespace lazydp

@@ -1,0 +1,32 @@
+#pragma once
+// Adds up independent lattice losses by Fourier transform, and says how far rounding may be off.
+
+#include <cstddef>
+#include <vector>
+
+#include "lazydp/privacy/pld/pld_sum.h"
+
+namespace lazydp {
+
+// Equally spaced total losses.
+struct Lattice {
+  double shift, spacing;
+  double first;  // a whole number
+  std::size_t points;
+
+  double loss(std::size_t j) const { return shift + (first + static_cast<double>(j)) * spacing; }
+};
+
+// The tilted law of the total loss, wrapped around the lattice: mass[j] holds what falls on loss(j)
+// or a multiple of points * spacing away from it. Multiply by exp(log_scale - tilt * loss) to
+// untilt.
+struct ComposedLoss {
+  std::vector<double> mass;
+  double log_scale;
+  double error_norm;  // bounds the L2 norm of the rounding error in `mass`
+};
+
+// The atoms of `sum` lie on multiples of the lattice's spacing; its shift is the lattice's.
+ComposedLoss compose(const LossSum& sum, double tilt, const Lattice& lattice);
+
+}  // namespace lazydp

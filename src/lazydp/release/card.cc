@@ -1,0 +1,39 @@
+#include "lazydp/release/card.h"
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/io/read_text.h"
+#include "lazydp/export/safetensors.h"
+
+namespace lazydp {
+
+Json verified_card(const std::string& folder) {
+  const auto edited = [&folder](const std::string& what) {
+    return PrivacyError(folder + ": " + what +
+                        "; the claim is about the files as they were released");
+  };
+  Json card;
+  try {
+    card = Json::parse(read_text(folder + kCard));
+  } catch (const Json::exception&) {
+    throw edited("card.json was edited: it is no longer JSON");
+  }
+  const SafetensorsFile weights = [&] {
+    try {
+      return SafetensorsFile(folder + kWeights);
+    } catch (const UserError& error) {
+      throw edited(std::string("model.safetensors was edited (") + error.what() + ")");
+    }
+  }();
+  const auto inside = weights.metadata().find(kCardInWeights);
+  if (inside == weights.metadata().end()) throw edited("model.safetensors has lost its card");
+  Json said = card;
+  if (said.is_object()) said.erase("weights");
+  if (said.dump() != inside->second) throw edited("card.json was edited");
+  const Json::json_pointer where("/weights/blake2b_256");
+  if (!card.contains(where) || card[where] != weights.digest()) {
+    throw edited("model.safetensors was edited");
+  }
+  return card;
+}
+
+}  // namespace lazydp

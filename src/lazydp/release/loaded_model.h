@@ -1,0 +1,36 @@
+#pragma once
+// A released model, ready to score.
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lazydp/embedding/table.h"
+#include "lazydp/export/safetensors.h"
+#include "lazydp/model/dlrm.h"
+#include "lazydp/model/shape.h"
+#include "lazydp/train/plan_json.h"
+
+namespace lazydp {
+
+// What a card says of its model. Throws UserError unless a model can be of that shape.
+ModelShape shape_on_card(const Json& card);
+
+class LoadedModel {
+ public:
+  // Reads the weights in `folder`, which have this shape; the caller has verified its card. Throws
+  // UserError if they have another: a card may say anything, so that is found out before memory is
+  // taken for it.
+  LoadedModel(const std::string& folder, const ModelShape& shape);
+
+  // Logits, valid until the next call.
+  std::span<const float> predict(const Batch& batch);
+
+ private:
+  LoadedModel(const SafetensorsFile& weights, const ModelShape& shape);
+
+  Dlrm model_;
+  std::vector<Table> tables_;
+};
+
+}  // namespace lazydp

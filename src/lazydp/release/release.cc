@@ -1,0 +1,158 @@
+#include "lazydp/release/release.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <string>
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/io/flush_folder.h"
+#include "lazydp/base/version.h"
+#include "lazydp/checkpoint/checkpoint_folder.h"
+#include "lazydp/export/export_weights.h"
+#include "lazydp/export/safetensors.h"
+
+namespace lazydp {
+namespace {
+
+Json json_of(const Claim& claim, const std::string& unit, const Json& data) {
+  if (!claim.holds) return {{"statement", "no privacy claim"}, {"reason", claim.because}};
+  Json json = {
+      {"statement", "(epsilon, delta)-differential privacy of the released weights"},
+      {"epsilon", claim.epsilon},
+      {"delta", claim.delta},
+      {"accountant", accountant_name(claim.accountant)},
+      {"unit", unit + ", added or removed"},
+      {"mechanism", claim.because},
+      {"threat_model",
+       "whoever sees the released model; intermediate states, metrics, logs and timing are not "
+       "published"}};
+  const Json::json_pointer learned("/schema/from_data");
+  if (data.contains(learned)) {
+    json["not_covered"] = "what the schema took from the data: " + data[learned].get<std::string>();
+  }
+  return json;
+}
+
+// Everything but the digest of the weights, which hold a copy of this.
+Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& notes) {
+  Json card = {{"format", "lazydp-card"},
+               {"version", 1},
+               {"program", std::string("lazydp ") + version()},
+               {"claim", json_of(claim, trainer.protected_unit(), notes.data)},
+               {"plan", json_of(trainer.plan())},
+               {"sampling", trainer.samples_by_poisson() ? "poisson" : "shuffled"},
+               {"noise_key", trainer.seed().secret() ? "secret" : "fixed by the user"},
+               {"ledger", json_of(trainer.ledger())},
+               {"model", json_of(notes.shape)},
+               {"data", notes.data}};
+  if (notes.metrics) {
+    card["metrics"] = {{"auc", notes.metrics->auc},
+                       {"logloss", notes.metrics->logloss},
+                       {"normalised_entropy", notes.metrics->normalised_entropy},
+                       {"calibration", notes.metrics->calibration},
+                       {"examples", notes.metrics->examples},
+                       {"warning", "computed on private data and not covered by the claim"}};
+  }
+  return card;
+}
+
+Metadata metadata_of(const Json& card) {
+  return {{"format", "pt"}, {kCardInWeights, card.dump()}};
+}
+
+Json with_digest(Json card, const std::string& digest) {
+  card["weights"] = {{"file", "model.safetensors"}, {"blake2b_256", digest}};
+  return card;
+}
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::exists(path, ignored);
+}
+
+}  // namespace
+
+ReleasedModel::ReleasedModel(Trainer& trainer, const ReleaseNotes& notes)
+    : claim_(lazydp::claim(trainer, notes.delta)),
+      card_(card_of(trainer, claim_, notes)),
+      trainer_(trainer) {}
+
+void ReleasedModel::stop_training() const {
+  trainer_.released_ = true;
+}
+
+ReleasedModel release(Trainer&& trainer, const ReleaseNotes& notes,
+                      const std::function<void(std::uint64_t)>& progress) {
+  if (trainer.files() == nullptr) trainer.settle_all(progress);
+  ReleasedModel model(trainer, notes);
+  if (CheckpointFolder* folder = trainer.folder()) {
+    folder->replace_by_settled(trainer, metadata_of(model.card_), progress);
+  }
+  model.stop_training();
+  return model;
+}
+
+// The settled state's own file, if that has tables in files and says the same: no second copy.
+bool ReleasedModel::take_settled_rows(const std::string& path, const Metadata& metadata) const {
+  const CheckpointFolder* folder = trainer_.folder();
+  if (folder == nullptr || folder->settled_rows().empty()) return false;
+  const std::string rows = folder->settled_rows();
+  if (SafetensorsFile(rows).metadata() != metadata) return false;
+  std::error_code ignored;
+  const std::string name = path + ".new";
+  std::filesystem::remove(name, ignored);
+  std::filesystem::create_hard_link(rows, name, ignored);
+  if (ignored) return false;  // not every file system has them
+  constexpr mode_t kReadable = 0644;
+  if (chmod(name.c_str(), kReadable) != 0 || rename(name.c_str(), path.c_str()) != 0) {
+    throw IoError("cannot write '" + path + "': " + std::strerror(errno));
+  }
+  flush_folder(std::filesystem::path(path).parent_path().string());
+  return true;
+}
+
+void ReleasedModel::write(const std::string& folder) const {
+  Courier* const ranks = trainer_.courier();
+  if (ranks == nullptr || ranks->rank() == 0) {
+    write_here(folder);
+  } else {
+    send_rows_to_first_rank(trainer_);
+  }
+  if (ranks != nullptr) ranks->run([](Communicator& all) { all.barrier(); });
+}
+
+void ReleasedModel::write_here(const std::string& folder) const {
+  if (mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
+    throw IoError("cannot make " + folder + ": " + std::strerror(errno));
+  }
+  Json card = card_;
+  if (exists(folder + kCard)) {
+    Json there = verified_card(folder);
+    there.erase("weights");
+    // Metrics that somebody wanted out are out: whoever releases again need not have them.
+    if (there.contains("metrics") && !card.contains("metrics")) card["metrics"] = there["metrics"];
+    // A card of an earlier version says less of its data.
+    for (const char* key : {"split", "neighbours"}) {
+      if (there.contains("data") && !there["data"].contains(key)) card["data"].erase(key);
+    }
+    if (there != card) {
+      throw PrivacyError(folder + " holds another model than this run's; remove it to write this");
+    }
+  }
+  const std::string weights = folder + kWeights;
+  const Metadata metadata = metadata_of(card);
+  const std::string digest = take_settled_rows(weights, metadata)
+                                 ? trainer_.folder()->settled_digest()
+                                 : write_safetensors(weights, weights_out(trainer_), metadata);
+  const std::string text = with_digest(card, digest).dump(2) + "\n";
+  AtomicFile file(folder + kCard, 0644);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
+}  // namespace lazydp

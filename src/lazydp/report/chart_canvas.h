@@ -1,0 +1,68 @@
+#pragma once
+// What line and bar charts draw with: text, strokes, the frame of the axes, names that do not
+// touch.
+
+#include <array>
+#include <cstdint>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lazydp/report/chart.h"
+#include "lazydp/report/chart_axis.h"
+
+namespace lazydp {
+
+// The picture, and the frame of the axes in it.
+struct ChartFrame {
+  static constexpr double kWidth = 760, kHeight = 460;
+  static constexpr double kLeft = 72, kRight = 620, kTop = 92, kBottom = 396;
+};
+
+// Apart for every kind of colour sight (Okabe and Ito's), dark enough for thin lines.
+inline constexpr std::array<std::string_view, 8> kChartColours = {
+    "#0072b2", "#d55e00", "#009e73", "#aa3377", "#b8860b", "#56b4e9", "#3b4252", "#8a6d3b"};
+
+inline std::string_view chart_colour(std::size_t series) {
+  return kChartColours[series % kChartColours.size()];
+}
+
+// Text as it stands in SVG and HTML.
+std::string escaped(std::string_view text);
+
+class ChartCanvas {
+ public:
+  explicit ChartCanvas(const ChartHead& head);
+
+  // `attributes` go into the element as they are; `content` is escaped.
+  void text(double x, double y, std::string_view attributes, std::string_view content);
+  void line(double x1, double y1, double x2, double y2, std::string_view attributes);
+
+  enum class Fill : std::uint8_t { solid, outline };
+
+  // `tip` is shown to whoever points at it.
+  void rectangle(double left, double top, double right, double bottom, std::string_view colour,
+                 std::string_view tip, Fill fill = Fill::solid);
+  void path(std::string_view attributes, const std::vector<std::array<double, 2>>& places,
+            std::string_view tip);
+
+  void vertical_axis(const PlacedAxis& axis, const std::string& name);
+  void name_of_horizontal_axis(const std::string& name);
+
+  // On the right, each at its height if there is room, else as near as the others allow. Names
+  // without a height stand below each other from the top.
+  struct SideName {
+    double y = kNotThere;
+    std::string text = {};
+    std::string_view colour = {};
+  };
+  void side_names(std::vector<SideName> names);
+
+  std::string finish();
+
+ private:
+  std::ostringstream out_;
+};
+
+}  // namespace lazydp

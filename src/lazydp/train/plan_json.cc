@@ -1,0 +1,60 @@
+#include "lazydp/train/plan_json.h"
+
+#include <cmath>
+
+#include "lazydp/base/text/json.h"
+
+namespace lazydp {
+namespace {
+
+// JSON has no infinity.
+Json number(double value) {
+  return std::isfinite(value) ? Json(value) : Json("infinite");
+}
+
+}  // namespace
+
+Json json_of(const Plan& plan) {
+  const Mechanism& m = plan.mechanism;
+  Json json = {{"algorithm", plan.recipe.name},
+               {"steps", plan.steps},
+               {"sampling_rate", m.sampling_rate},
+               {"expected_batch", m.expected_batch},
+               {"clip_norm", number(m.clip_norm)},
+               {"clip_schedule", plan.clip_schedule.text()},
+               {"noise_multiplier", m.noise_multiplier},
+               {"noise_schedule", plan.noise_schedule.text()},
+               {"noise_draws", plan.noise_draws},
+               {"table_rate", plan.table_rate},
+               {"dense_rate", plan.dense_rate},
+               {"rate_schedule", plan.rate_schedule.text()},
+               {"weight_decay", plan.weight_decay},
+               {"dense_optimizer", dense_rule_name(plan.dense_rule)},
+               {"accountant", accountant_name(plan.accountant)}};
+  if (plan.budget) {
+    json["budget"] = {{"epsilon", plan.budget->epsilon}, {"delta", plan.budget->delta}};
+  }
+  return json;
+}
+
+Json json_of(const ModelShape& shape) {
+  return {{"name", shape.name},
+          {"table_rows", shape.table_rows},
+          {"dim", shape.dim},
+          {"bottom", shape.bottom},
+          {"top", shape.top},
+          {"pooling", shape.pooling},
+          {"pooling_mode", shape.mode == Pooling::sum ? "sum" : "mean"}};
+}
+
+ModelShape shape_from(const Json& json) {
+  return {.name = json.at("name").get<std::string>(),
+          .table_rows = naturals<RowId>(json.at("table_rows")),
+          .dim = natural<std::size_t>(json.at("dim")),
+          .bottom = naturals<std::size_t>(json.at("bottom")),
+          .top = naturals<std::size_t>(json.at("top")),
+          .pooling = natural<std::size_t>(json.at("pooling")),
+          .mode = json.at("pooling_mode") == "mean" ? Pooling::mean : Pooling::sum};
+}
+
+}  // namespace lazydp

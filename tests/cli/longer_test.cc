@@ -1,0 +1,154 @@
+// Runs that are trained further, and lost while they begin to: whatever is left goes on as if
+// nothing had happened.
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <random>
+
+#include "tests/cli/child.h"
+
+namespace lazydp::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Steps of each entry of a card's ledger.
+std::vector<int> ledger(const Workplace& at, const std::string& run) {
+  std::vector<int> steps;
+  const auto card = nlohmann::json::parse(contents(at / (run + "/model/card.json")));
+  for (const auto& event : card.at("ledger")) steps.push_back(event.at("steps"));
+  return steps;
+}
+
+// A run of six steps that was released, under several names; and what twelve steps make of it.
+class Longer : public testing::Test {
+ protected:
+  void SetUp() override {
+    ASSERT_EQ(
+        at_.run(tiny({"train", "--quiet", "--steps", "6", "--seed", "5", "--out", "run"})).code, 0);
+    fs::copy(at_ / "run", at_ / "twelve", fs::copy_options::recursive);
+    ASSERT_EQ(resumed("twelve", {"--steps", "12"}).code, 0);
+    ASSERT_EQ(ledger(at_, "twelve"), std::vector<int>{12});
+  }
+
+  // As it is left by who was ended after the model was put aside, or after the new config.toml.
+  std::string left(const std::string& name, bool with_new_config) {
+    fs::copy(at_ / "run", at_ / name, fs::copy_options::recursive);
+    fs::rename(at_ / (name + "/model"), at_ / (name + "/model-step-6"));
+    if (with_new_config) {
+      fs::copy_file(at_ / "twelve/config.toml", at_ / (name + "/config.toml"),
+                    fs::copy_options::overwrite_existing);
+      fs::copy_file(at_ / "twelve/metrics.jsonl", at_ / (name + "/metrics.jsonl"),
+                    fs::copy_options::overwrite_existing);
+    }
+    return name;
+  }
+
+  Ran resumed(const std::string& run, const Words& more = {}) {
+    return at_.run(Words{"resume", run, "--quiet", "--threads", "1"} + more);
+  }
+
+  Workplace at_;
+};
+
+TEST_F(Longer, LostBeforeItsConfigItIsWhatItWasAndCanStillBeTrainedFurther) {
+  ASSERT_EQ(resumed(left("a", false)).code, 0);
+  EXPECT_EQ(weights(at_, "a/model"), weights(at_, "run/model")) << "the same model again";
+  const Ran again = resumed("a", {"--steps", "12"});
+  ASSERT_EQ(again.code, 0) << again.err;
+  EXPECT_EQ(weights(at_, "a/model"), weights(at_, "twelve/model"));
+  EXPECT_EQ(weights(at_, "a/model-step-6"), weights(at_, "run/model"));
+  ASSERT_EQ(resumed(left("b", false), {"--steps", "12"}).code, 0);
+  EXPECT_EQ(weights(at_, "b/model"), weights(at_, "twelve/model"));
+  EXPECT_EQ(ledger(at_, "b"), std::vector<int>{12});
+}
+
+TEST_F(Longer, LostAfterItsConfigItGoesOnToTheNewNumberOfSteps) {
+  for (const Words& more : {Words{}, Words{"--steps", "12"}}) {
+    const std::string name = left("a" + std::to_string(more.size()), true);
+    const Ran ran = resumed(name, more);
+    ASSERT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(weights(at_, name + "/model"), weights(at_, "twelve/model"));
+    EXPECT_EQ(ledger(at_, name), std::vector<int>{12});
+  }
+}
+
+// Steps that nobody kept have drawn noise. Whoever then goes on in another way draws other noise.
+TEST_F(Longer, LostAfterItsConfigItMayGoOnOtherwiseUnderAnotherKey) {
+  fs::copy(at_ / "run", at_ / "nine", fs::copy_options::recursive);
+  ASSERT_EQ(resumed("nine", {"--steps", "9"}).code, 0);
+  const Ran ran = resumed(left("a", true), {"--steps", "9"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_EQ(ledger(at_, "a"), std::vector<int>{9});
+  EXPECT_NE(weights(at_, "a/model"), weights(at_, "nine/model"));
+  const Ran refused = resumed(left("b", true), {"--noise-multiplier", "3"});
+  EXPECT_EQ(refused.code, 3) << refused.err;
+}
+
+struct Change {
+  const char* name;
+  Words first;
+  Words flags;
+  std::vector<int> ledger;
+};
+
+class KilledWhileItChanges : public testing::TestWithParam<Change> {};
+
+// The same command, as often as it takes.
+TEST_P(KilledWhileItChanges, ARunEndsInTheSameModel) {
+  const Change& change = GetParam();
+  const Workplace at;
+  const auto begin = [&](const std::string& out) {
+    const Words words = tiny({"train", "--quiet", "--steps", "40", "--seed", "5"}) +
+                        Words{"--checkpoint-every", "10", "--out", out} + change.first;
+    ASSERT_EQ(at.run(words).code, 0);
+  };
+  const auto go_on = [&](const std::string& out) {
+    return Words{"resume", out, "--quiet", "--threads", "1"} + change.flags;
+  };
+  begin("whole");
+  const auto start = std::chrono::steady_clock::now();
+  const Ran whole = at.run(go_on("whole"));
+  ASSERT_EQ(whole.code, 0) << whole.err;
+  const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+  ASSERT_EQ(at.run({"release", "whole", "--quiet"}).code, 0);
+  fs::remove_all(at / "tables");
+  std::mt19937 rng(3);
+  std::uniform_real_distribution<double> moment(0.0, 1.1);
+  for (int kills = 0; kills < 6;) {
+    begin("run");
+    for (int code = -1; code != 0;) {
+      Child child(at, go_on("run"));
+      std::this_thread::sleep_for(taken * moment(rng));
+      child.send(SIGKILL);
+      code = child.wait();
+      kills += code == -SIGKILL ? 1 : 0;
+      // It was killed after its last word: there is nothing left to do.
+      if (code == 2 && child.err().find("is finished") != std::string::npos) break;
+      ASSERT_TRUE(code == 0 || code == -SIGKILL) << code << child.err();
+    }
+    ASSERT_EQ(at.run({"release", "run", "--quiet"}).code, 0);
+    EXPECT_EQ(ledger(at, "run"), change.ledger);
+    EXPECT_EQ(weights(at, "run/model"), weights(at, "whole/model"));
+    fs::remove_all(at / "run");
+    fs::remove_all(at / "tables");
+  }
+}
+
+constexpr const char* kFiles = "file:tables";
+const Words kBranch = {"--steps", "80", "--noise-multiplier", "3", "--branch"};
+
+INSTANTIATE_TEST_SUITE_P(
+    Runs, KilledWhileItChanges,
+    testing::Values(Change{"steps", {}, {"--steps", "80"}, {80}},
+                    Change{"steps_in_files", {"--table-storage", kFiles}, {"--steps", "80"}, {80}},
+                    Change{"mechanism", {"--no-release"}, kBranch, {40, 40}},
+                    Change{"mechanism_in_files",
+                           {"--no-release", "--table-storage", kFiles},
+                           kBranch,
+                           {40, 40}}),
+    [](const auto& tested) { return std::string(tested.param.name); });
+
+}  // namespace
+}  // namespace lazydp::cli

@@ -1,0 +1,131 @@
+// lazydp sweep, as a user runs it.
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <set>
+
+#include "lazydp/base/error.h"
+#include "lazydp/report/csv.h"
+#include "tests/cli/program.h"
+
+namespace lazydp::cli {
+namespace {
+
+// Twelve points that train in no time; rows is one value, though it has a comma.
+constexpr const char* kGrid = R"(algorithm = ["sgd", "lazydp"]
+lr = [0.1, 0.5, 1]
+seed = [1, 2]
+rows = "50,70"
+dim = 4
+bottom = "13-8-4"
+top = "8-1"
+synthetic = "uniform"
+batch = 32
+steps = 3
+)";
+
+void write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+CsvTable table_in(const Workplace& place) {
+  return CsvTable::parse(contents(place / "out.csv"), "out.csv");
+}
+
+std::vector<std::string> column(const CsvTable& table, const std::string& name) {
+  const auto at = std::ranges::find(table.header, name) - table.header.begin();
+  std::vector<std::string> values;
+  for (const auto& row : table.rows) values.push_back(row.at(static_cast<std::size_t>(at)));
+  return values;
+}
+
+const std::vector<std::string> kSweep = {"sweep",   "grid.toml", "out.csv",
+                                         "--quiet", "--threads", "1"};
+
+TEST(Sweep, TrainsEveryCombinationOnce) {
+  const Workplace place;
+  write(place / "grid.toml", kGrid);
+  const Ran ran = place.run(kSweep);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const CsvTable table = table_in(place);
+  EXPECT_EQ(table.rows.size(), 12u);
+  const std::set<std::vector<std::string>> distinct(table.rows.begin(), table.rows.end());
+  EXPECT_EQ(distinct.size(), 12u);
+  EXPECT_EQ(std::ranges::count(column(table, "--algorithm"), "lazydp"), 6);
+  EXPECT_EQ(std::ranges::count(column(table, "--rows"), "50,70"), 12);
+  EXPECT_EQ(std::ranges::count(column(table, "steps"), "3"), 12);
+  EXPECT_EQ(std::ranges::count(column(table, "epsilon"), ""), 12);  // the seeds are fixed
+}
+
+TEST(Sweep, ARowIsTheRunThatItsSettingsName) {
+  const Workplace place;
+  write(place / "grid.toml", kGrid);
+  ASSERT_EQ(place.run(kSweep).code, 0);
+  const CsvTable table = table_in(place);
+  const auto json = place.json({"train", "--algorithm", "lazydp",  "--lr",      "0.5",    "--seed",
+                                "2",     "--steps",     "3",       "--rows",    "50,70",  "--dim",
+                                "4",     "--top",       "8-1",     "--bottom",  "13-8-4", "--batch",
+                                "32",    "--synthetic", "uniform", "--threads", "1"});
+  ASSERT_EQ(place.last().code, 0) << place.last().err;
+  std::vector<double> losses;
+  for (std::size_t i = 0; i < table.rows.size(); ++i) {
+    const bool same = column(table, "--algorithm")[i] == "lazydp" &&
+                      column(table, "--lr")[i] == "0.5" && column(table, "--seed")[i] == "2";
+    if (same) losses.push_back(std::stod(column(table, "loss")[i]));
+  }
+  EXPECT_EQ(losses, std::vector<double>{json["loss"].get<double>()});
+}
+
+TEST(Sweep, GoesOnWhereItWasAndGrows) {
+  const Workplace place;
+  write(place / "grid.toml", kGrid);
+  ASSERT_EQ(place.run(kSweep).code, 0);
+  CsvTable half = table_in(place);
+  const CsvTable whole = half;
+  half.rows.resize(5);
+  write(place / "out.csv", half.text());
+
+  Ran ran = place.run(kSweep);
+  EXPECT_NE(ran.out.find("12 rows, 7 of them new"), std::string::npos) << ran.out;
+  EXPECT_EQ(column(table_in(place), "loss"), column(whole, "loss"));  // seeds repeat
+  ran = place.run(kSweep);
+  EXPECT_NE(ran.out.find("12 rows, 0 of them new"), std::string::npos) << ran.out;
+  auto twice = kSweep;
+  twice.insert(twice.end(), {"--runs", "2"});
+  EXPECT_NE(place.run(twice).out.find("24 rows, 12 of them new"), std::string::npos);
+}
+
+TEST(Sweep, RefusesBeforeTheFirstRun) {
+  const Workplace place;
+  const auto refused = [&](const std::string& grid, const std::string& said) {
+    write(place / "grid.toml", grid);
+    const Ran ran = place.run(kSweep);
+    EXPECT_EQ(ran.code, 2) << grid;
+    EXPECT_EQ(ran.error_lines(), 1u) << ran.err;
+    EXPECT_NE(ran.err.find(said), std::string::npos) << ran.err;
+    EXPECT_FALSE(std::filesystem::exists(place / "out.csv"));
+  };
+  refused(std::string(kGrid) + "algoritm = 1\n", "did you mean algorithm?");
+  refused(std::string(kGrid) + "out = \"x\"\n", "unknown key 'out'");
+  refused(std::string(kGrid) + "clip-norm = [1, -1]\n", "-1");
+  refused(std::string(kGrid) + "clip-norm = []\n", "clip-norm");
+  EXPECT_EQ(place.run({"sweep", "nothing.toml", "out.csv"}).code, 4);
+
+  write(place / "grid.toml", kGrid);
+  write(place / "out.csv", "somebody's,table\n1,2\n");
+  EXPECT_EQ(place.run(kSweep).code, 2);
+  EXPECT_EQ(contents(place / "out.csv"), "somebody's,table\n1,2\n");
+}
+
+TEST(CsvTable, GivesBackWhatWasWritten) {
+  const CsvTable table{.header = {"a", "b"}, .rows = {{"1,2", "say \"no\""}, {"", "two\nlines"}}};
+  const CsvTable back = CsvTable::parse(table.text(), "t");
+  EXPECT_EQ(back.header, table.header);
+  EXPECT_EQ(back.rows, table.rows);
+  EXPECT_EQ(table.text(), "a,b\n\"1,2\",\"say \"\"no\"\"\"\n,\"two\nlines\"\n");
+  EXPECT_THROW(CsvTable::parse("a,b\n1\n", "t"), UserError);
+}
+
+}  // namespace
+}  // namespace lazydp::cli

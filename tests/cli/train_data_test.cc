@@ -1,0 +1,228 @@
+// Training on data files, as a user does it.
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "lazydp/data/synthetic/click_task.h"
+#include "lazydp/data/synthetic/generate.h"
+#include "tests/cli/program.h"
+
+namespace lazydp::cli {
+namespace {
+
+// The same examples from a file and from the task that made it: the same model to the last bit,
+// with settling ahead or on read, and whatever the number of threads.
+TEST(TrainOnData, IsTrainingOnWhatTheFileHolds) {
+  const Workplace place;
+  const ClickTask click = make_click_task(ClickSize::small);
+  write_data_file((place / "click.ldp").string(), "click", {click.train.get()}, 1);
+  write_data_file((place / "held.ldp").string(), "click", {click.held_out.get()}, 1);
+  const Words rest = {"--steps", "6",      "--batch", "2048",         "--noise-multiplier",
+                      "1",       "--seed", "3",       "--eval-every", "3"};
+  const auto train = [&](Words words) {
+    words.insert(words.begin(), "train");
+    words.insert(words.end(), rest.begin(), rest.end());
+    return place.json(words);
+  };
+  const auto made = train({"--synthetic", "click"});
+  const auto read = train({"--data", "click.ldp", "--test", "held.ldp"});
+  const auto other =
+      train({"--data", "click.ldp", "--test", "held.ldp", "--settle", "ahead", "--threads", "1"});
+  ASSERT_TRUE(read.contains("auc")) << place.last().err;
+  for (const char* number : {"auc", "logloss", "loss"}) {
+    EXPECT_EQ(made[number], read[number]) << number;
+    EXPECT_EQ(made[number], other[number]) << number;
+  }
+  EXPECT_EQ(read["data"], "click.ldp");
+  EXPECT_EQ(read["examples"], 200'000);
+}
+
+class TrainOnUsers : public testing::Test {
+ protected:
+  TrainOnUsers() {
+    place_.write("s.toml", R"(
+[[column]]
+name = "user"
+role = "categorical"
+rows = 300
+key = true
+[[column]]
+name = "item"
+role = "categorical"
+rows = 64
+[[column]]
+name = "y"
+role = "label"
+positive = "1"
+)");
+    std::string text;
+    for (int i = 0; i < 6000; ++i) {
+      text += "u" + std::to_string(i % 200) + ",i" + std::to_string(i * 7 % 41) + "," +
+              std::to_string(i * 7 % 41 < 20) + "\n";
+    }
+    text += ",i3,1\n,i4,1\n";  // two rows of nobody
+    place_.write("a.csv", text);
+    place_.run({"convert", "csv", "--schema", "s.toml", "a.csv", "a.ldp"});
+  }
+
+  Workplace place_;
+};
+
+TEST_F(TrainOnUsers, ProtectsAUserAndSaysSo) {
+  const auto json = place_.json({"train", "--data", "a.ldp", "--privacy-unit", "user", "--test",
+                                 "0", "--batch", "20", "--steps", "10"});
+  ASSERT_EQ(place_.last().code, 0) << place_.last().err;
+  EXPECT_EQ(json["units"], 202);  // each row of nobody is a unit
+  EXPECT_DOUBLE_EQ(json["sampling_rate"], 20.0 / 202.0);
+  EXPECT_NE(
+      json["claim"].get<std::string>().find("adding or removing all examples of one value of user"),
+      std::string::npos);
+  EXPECT_NE(json["claim"].get<std::string>().find(
+                "what other examples say about that value is not protected"),
+            std::string::npos);
+  EXPECT_NEAR(json["epsilon"].get<double>(), 8.0, 0.1);  // the default budget
+}
+
+TEST_F(TrainOnUsers, SplitsByUser) {
+  const auto json = place_.json({"train", "--data", "a.ldp", "--split-by", "user", "--steps", "1"});
+  EXPECT_EQ(json["split"], "by the hash of user, 10 % held out");
+  EXPECT_EQ(json["examples"].get<int>() + json["held_out_examples"].get<int>(), 6002);
+  EXPECT_EQ(json["privacy_unit"], "one example");
+}
+
+TEST_F(TrainOnUsers, TakesFilesForTestAndValidation) {
+  ASSERT_EQ(place_.run({"convert", "csv", "--schema", "a.ldp", "a.csv", "b.ldp"}).code, 0);
+  const auto json = place_.json({"train", "--data", "a.ldp", "--test", "b.ldp", "--validation",
+                                 "0.1", "--steps", "4", "--eval-every", "2"});
+  EXPECT_EQ(json["held_out_examples"], 6002);
+  EXPECT_EQ(json["examples"], 6002 - 593);  // 593 of these positions are: place_of_position()
+}
+
+TEST_F(TrainOnUsers, RefusesWhatDoesNotGoTogether) {
+  ASSERT_EQ(
+      place_.run({"convert", "csv", "--schema", "s.toml", "--salt", "9", "a.csv", "b.ldp"}).code,
+      0);
+  ASSERT_EQ(place_.run({"generate", "--rows", "10", "--examples", "10", "c.ldp"}).code, 0);
+  const auto refuse = [&](Words words, const std::string& says) {
+    words.insert(words.begin(), "train");
+    const Ran ran = place_.run(words);
+    EXPECT_EQ(ran.code, 2) << ran.err;
+    EXPECT_EQ(ran.error_lines(), 1u) << ran.err;
+    EXPECT_NE(ran.err.find(says), std::string::npos) << ran.err;
+  };
+  refuse({"--data", "a.ldp", "--test", "b.ldp"}, "the salts of their hashes differ");
+  refuse({"--data", "a.ldp", "--test", "c.ldp"},
+         "column 'I1' stands where column 'user' is expected");
+  refuse({"--data", "a.ldp", "--privacy-unit", "item"}, "it must be example or user");
+  refuse({"--data", "a.ldp", "--split-by", "y"}, "it must be position or user");
+  refuse({"--data", "a.ldp", "--split-by", "position", "--privacy-unit", "user"},
+         "splits are by unit");
+  refuse({"--data", "a.ldp", "--privacy-unit", "user", "--sampling", "shuffled"}, "Poisson");
+  refuse({"--data", "a.ldp", "--test", "1"}, "from 0 to below 1");
+  refuse({"--data", "a.ldp", "--test", "0.6", "--validation", "0.5"}, "leave some to train on");
+  refuse({"--data", "a.ldp", "--synthetic", "click"}, "give one of the two");
+  refuse({"--data", "a.ldp", "--rows", "10"}, "whose schema says that");
+  refuse({"--data", "a.ldp", "--bottom", "3-8-16"}, "it must begin with 1");
+  refuse({"--data", "a.ldp", "--test", "0", "--eval-every", "1"}, "nothing is held out");
+  refuse({"--privacy-unit", "user"}, "it needs --data");
+  refuse({"--data", "s.toml"}, "is not a LazyDP data file");
+}
+
+TEST_F(TrainOnUsers, ReleasesASchemaAndTheProtectedUnitOnTheCard) {
+  const Ran ran = place_.run({"train", "--data", "a.ldp", "--privacy-unit", "user", "--steps", "3",
+                              "--batch", "20", "--out", "r"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  const auto card = nlohmann::json::parse(contents(place_ / "r/model/card.json"));
+  EXPECT_EQ(card["data"]["schema"]["column"][0]["name"], "user");
+  EXPECT_EQ(card["data"]["schema"]["salt"], "0");
+  EXPECT_NE(card["claim"]["unit"].get<std::string>().find("all examples of one value of user"),
+            std::string::npos);
+}
+
+// The file may lie elsewhere when a run goes on; what it holds may not have changed.
+TEST_F(TrainOnUsers, GoesOnOnlyWithItsOwnData) {
+  const Words begin = {"train",
+                       "--data",
+                       "a.ldp",
+                       "--steps",
+                       "4",
+                       "--batch",
+                       "64",
+                       "--out",
+                       "r",
+                       "--no-release",
+                       "--seed",
+                       "1",
+                       "--noise-multiplier",
+                       "1"};
+  ASSERT_EQ(place_.run(begin).code, 0);
+  std::string text = contents(place_ / "a.csv");
+  text[0] = 'v';  // one value of one line
+  place_.write("b.csv", text);
+  ASSERT_EQ(place_.run({"convert", "csv", "--schema", "s.toml", "b.csv", "b.ldp"}).code, 0);
+  const Ran other = place_.run({"resume", "r", "--data", "b.ldp"});
+  EXPECT_NE(other.code, 0);
+  EXPECT_NE(other.err.find("data"), std::string::npos) << other.err;
+  std::filesystem::rename(place_ / "a.ldp", place_ / "moved.ldp");
+  EXPECT_EQ(place_.run({"release", "r"}).code, 4);
+  const Ran released = place_.run({"release", "r", "--data", "moved.ldp"});
+  EXPECT_EQ(released.code, 0) << released.err;
+  const Ran moved = place_.run({"resume", "r", "--data", "moved.ldp", "--steps", "6"});
+  EXPECT_EQ(moved.code, 0) << moved.err;
+}
+
+// A page that was damaged is an I/O error, not a model.
+TEST_F(TrainOnUsers, StopsAtADamagedPage) {
+  std::string bytes = contents(place_ / "a.ldp");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  place_.write("a.ldp", bytes);
+  const Ran ran = place_.run({"train", "--data", "a.ldp", "--test", "0", "--epochs", "5"});
+  EXPECT_EQ(ran.code, 4) << ran.err;
+  EXPECT_NE(ran.err.find("'a.ldp' is damaged: the checksum of page"), std::string::npos) << ran.err;
+}
+
+// Absolute: the program runs in a folder of its own.
+std::string real_data(const std::string& path) {
+  const char* folder = std::getenv("LAZYDP_DATA_DIR");
+  return folder == nullptr ? "" : std::filesystem::absolute(folder).string() + path;
+}
+
+TEST(TrainOnRealData, LearnsAdultIncomePrivately) {
+  const std::string adult = real_data("/adult/");
+  if (adult.empty()) GTEST_SKIP() << "skipped: no LAZYDP_DATA_DIR";
+  const Workplace place;
+  ASSERT_EQ(place.run({"convert", "csv", "--guess", adult + "train.csv", "s.toml"}).code, 0);
+  std::string schema = contents(place / "s.toml");
+  const auto widen = [&](const std::string& from, const std::string& to) {
+    ASSERT_NE(schema.find(from), std::string::npos) << schema;
+    schema.replace(schema.find(from), from.size(), to);
+  };
+  // The labels of their test file end in a dot.
+  widen("positive = [\">50K\"]", "positive = [\">50K\", \">50K.\"]");
+  widen("negative = [\"<=50K\"]", "negative = [\"<=50K\", \"<=50K.\"]");
+  place.write("s.toml", schema);
+  for (const std::string part : {"train", "test"}) {
+    const auto json =
+        place.json({"convert", "csv", "--schema", "s.toml", adult + part + ".csv", part});
+    EXPECT_EQ(json["examples"], part == "train" ? 32'561 : 16'281) << place.last().err;
+    EXPECT_EQ(json["blank_lines"], 1);
+  }
+  const auto json = place.json({"train", "--data", "train", "--test", "test"});
+  ASSERT_EQ(place.last().code, 0) << place.last().err;
+  EXPECT_GT(json["auc"], 0.86);  // logistic regression without privacy reaches about 0.90
+  EXPECT_LE(json["epsilon"], 8.0);
+}
+
+TEST(TrainOnRealData, ConvertsMovieRatings) {
+  const std::string ratings = real_data("/movietweetings-100k/ratings.dat");
+  if (ratings.empty()) GTEST_SKIP() << "skipped: no LAZYDP_DATA_DIR";
+  const Workplace place;
+  ASSERT_EQ(place.run({"convert", "csv", "--guess", ratings, "s.toml"}).code, 0);
+  const auto json = place.json({"convert", "csv", "--schema", "s.toml", ratings, "m.ldp"});
+  EXPECT_EQ(json["examples"], 100'000) << place.last().err;
+  EXPECT_EQ(json["bad_lines"], 0);
+}
+
+}  // namespace
+}  // namespace lazydp::cli
