@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
-#include "lazydp/bench/contender.h"
+#include "lazydp/bench/interleaved_steps.h"
 #include "lazydp/bench/step_times.h"
 #include "lazydp/cli/flags.h"
 #include "lazydp/cli/run/run_options.h"

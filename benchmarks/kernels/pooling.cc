@@ -8,7 +8,7 @@
 #include "benchmarks/kernels/tables.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/kernels/prefetch.h"
-#include "lazydp/noise/late_rows.h"
+#include "lazydp/noise/history.h"
 #include "lazydp/noise/sgd_tables.h"
 
 namespace lazydp::bench {

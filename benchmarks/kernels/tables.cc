@@ -2,8 +2,7 @@
 
 #include <algorithm>
 
-#include "lazydp/data/synthetic/scatter.h"
-#include "lazydp/data/synthetic/zipf.h"
+#include "lazydp/data/synthetic/access_law.h"
 #include "lazydp/random/stream.h"
 
 namespace lazydp::bench {

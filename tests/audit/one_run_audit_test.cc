@@ -5,7 +5,7 @@
 
 #include <gtest/gtest.h>
 
-#include "lazydp/audit/canary_crowd.h"
+#include "lazydp/audit/canary.h"
 #include "lazydp/base/error.h"
 #include "lazydp/data/synthetic/click_task.h"
 

@@ -1,8 +1,7 @@
-#include "lazydp/base/text/parse_toml.h"
-
 #include <gtest/gtest.h>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/text/toml.h"
 
 namespace lazydp {
 namespace {

@@ -8,10 +8,9 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/bench/paper/findings.h"
-#include "lazydp/bench/paper/kolmogorov.h"
 #include "lazydp/bench/paper/measurer.h"
-#include "lazydp/bench/paper/sizes.h"
-#include "lazydp/bench/paper/step_parts.h"
+#include "lazydp/bench/paper/settings.h"
+#include "lazydp/bench/paper/tiny_run.h"
 
 namespace lazydp::paper {
 namespace {

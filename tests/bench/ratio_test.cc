@@ -1,13 +1,12 @@
 // Quantiles and ratios of measurements.
 
-#include "lazydp/bench/ratio.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
-#include "lazydp/report/quantile.h"
+#include "lazydp/bench/step_times.h"
+#include "lazydp/report/number_text.h"
 
 namespace lazydp {
 namespace {

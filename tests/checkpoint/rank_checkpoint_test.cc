@@ -9,7 +9,7 @@
 #include "lazydp/checkpoint/checkpoint_folder.h"
 #include "lazydp/export/safetensors.h"
 #include "lazydp/release/release.h"
-#include "lazydp/shard/thread_ranks.h"
+#include "lazydp/shard/launch.h"
 #include "tests/support/ranks.h"
 #include "tests/support/temporary_folder.h"
 

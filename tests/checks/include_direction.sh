@@ -39,7 +39,7 @@ find src -type f \( -name '*.cc' -o -name '*.h' \) -print0 | sort -z | xargs -0 
     name = substr(header, 2, length(header) - 2)
     if (name == "omp.h") only(name, "base/parallel.cc", file == "base/parallel.cc")
     if (name == "mpi.h") only(name, "shard/mpi_ranks.cc", file == "shard/mpi_ranks.cc")
-    if (name ~ /^(cblas.h|oneapi\/)/) only(name, "model/sgemm.cc", file == "model/sgemm.cc")
+    if (name ~ /^(cblas.h|oneapi\/)/) only(name, "model/gemm.cc", file == "model/gemm.cc")
     if (name ~ /^([a-z0-9]*intrin|arm_neon)\.h$/)
       only(name, "kernels and base/parallel.cc", folder == "kernels" || file == "base/parallel.cc")
 

@@ -1,10 +1,9 @@
 // What a run needs is known before it is taken.
 
-#include "lazydp/cli/run/memory_needs.h"
-
 #include <gtest/gtest.h>
 
 #include "lazydp/base/error.h"
+#include "lazydp/cli/run/resource_needs.h"
 
 namespace lazydp::cli {
 namespace {

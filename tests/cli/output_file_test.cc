@@ -1,10 +1,9 @@
 // Files are written whole or not at all.
 
-#include "lazydp/cli/output_file.h"
-
 #include <gtest/gtest.h>
 
 #include "lazydp/base/error.h"
+#include "lazydp/cli/output.h"
 #include "tests/cli/program.h"
 
 namespace lazydp::cli {

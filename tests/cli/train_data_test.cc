@@ -5,7 +5,7 @@
 #include <cstdlib>
 
 #include "lazydp/data/synthetic/click_task.h"
-#include "lazydp/data/synthetic/generate.h"
+#include "lazydp/data/synthetic/synthetic.h"
 #include "tests/cli/program.h"
 
 namespace lazydp::cli {

@@ -1,13 +1,12 @@
 // Norms of table gradients against gradients that are formed in full, row by row.
 
-#include "lazydp/clip/bag_norm.h"
-
 #include <gtest/gtest.h>
 
 #include <map>
 #include <random>
 #include <vector>
 
+#include "lazydp/clip/table_norms.h"
 #include "lazydp/kernels/vector.h"
 
 namespace lazydp {

@@ -1,10 +1,9 @@
-#include "lazydp/data/synthetic/bayes.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <vector>
 
+#include "lazydp/data/synthetic/click_task.h"
 #include "lazydp/random/stream.h"
 
 namespace lazydp {

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "lazydp/base/parallel.h"
-#include "lazydp/data/synthetic/bayes.h"
 #include "logistic_regression.h"
 #include "statistics.h"
 

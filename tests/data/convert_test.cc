@@ -8,7 +8,7 @@
 #include <set>
 
 #include "lazydp/base/parallel.h"
-#include "lazydp/data/schema_text.h"
+#include "lazydp/data/schema.h"
 #include "lazydp/data/text/hash_row.h"
 #include "lazydp/data/text/vocabulary.h"
 #include "tests/data/converting.h"

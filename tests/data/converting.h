@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lazydp/data/file/data_file.h"
-#include "lazydp/data/schema_text.h"
+#include "lazydp/data/schema.h"
 #include "lazydp/data/text/convert.h"
 #include "tests/support/temporary_folder.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lazydp/data/file/data_file_writer.h"
-#include "lazydp/data/file/records.h"
+#include "lazydp/data/file/file_layout.h"
 #include "lazydp/data/schema.h"
 
 namespace lazydp {

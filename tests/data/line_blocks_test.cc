@@ -1,11 +1,10 @@
 // However text is cut into blocks, its lines come out once, whole and in order.
 
-#include "lazydp/data/text/line_blocks.h"
-
 #include <gtest/gtest.h>
 
 #include <random>
 
+#include "lazydp/data/text/lines.h"
 #include "tests/support/temporary_folder.h"
 
 namespace lazydp {

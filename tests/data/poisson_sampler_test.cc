@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
-#include "lazydp/data/sampler.h"
+#include "lazydp/data/samplers.h"
 #include "statistics.h"
 
 namespace lazydp {

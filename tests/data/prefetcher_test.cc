@@ -1,7 +1,5 @@
 // Reading ahead changes when a batch is read, never what is in it.
 
-#include "lazydp/data/prefetcher.h"
-
 #include <gtest/gtest.h>
 
 #include "lazydp/base/error.h"

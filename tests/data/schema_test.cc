@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "lazydp/base/error.h"
-#include "lazydp/data/schema_text.h"
 
 namespace lazydp {
 namespace {

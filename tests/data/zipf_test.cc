@@ -1,5 +1,3 @@
-#include "lazydp/data/synthetic/zipf.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "lazydp/data/synthetic/access_law.h"
 #include "lazydp/data/synthetic/synthetic.h"
 #include "lazydp/random/stream.h"
 #include "statistics.h"

@@ -10,7 +10,6 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/embedding/initialise.h"
 #include "lazydp/embedding/pooling.h"
 
 namespace lazydp {

@@ -1,6 +1,6 @@
 // Lines of text: an example, or a complaint that points into the line; and guessed schemas.
 
-#include "lazydp/data/schema_text.h"
+#include "lazydp/data/schema.h"
 #include "lazydp/data/text/line_parser.h"
 #include "tests/fuzz/input.h"
 

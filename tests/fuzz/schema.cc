@@ -1,6 +1,7 @@
 // Schemas: whatever is accepted reads back as itself.
 
-#include "lazydp/data/schema_text.h"
+#include "lazydp/data/schema.h"
+
 #include "tests/fuzz/input.h"
 
 void lazydp::try_input(const std::uint8_t* data, std::size_t size) {

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <vector>
 
-#include "lazydp/kernels/pair_dots.h"
+#include "lazydp/kernels/vector.h"
 #include "tests/model/fill.h"
 
 namespace lazydp {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
-#include "lazydp/model/activation.h"
 #include "tests/model/fill.h"
 
 namespace lazydp {

@@ -9,7 +9,7 @@
 #include <random>
 #include <vector>
 
-#include "lazydp/noise/momentum_clock.h"
+#include "lazydp/noise/variance_clock.h"
 
 namespace lazydp {
 namespace {

@@ -6,7 +6,6 @@
 #include <random>
 
 #include "lazydp/privacy/binomial.h"
-#include "lazydp/privacy/gaussian_dp.h"
 
 namespace lazydp {
 namespace {

@@ -1,10 +1,9 @@
-#include "lazydp/privacy/gaussian_dp.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 
 #include "lazydp/privacy/accountant.h"
+#include "lazydp/privacy/binomial.h"
 
 namespace lazydp {
 namespace {

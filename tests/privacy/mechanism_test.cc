@@ -1,11 +1,10 @@
-#include "lazydp/privacy/mechanism.h"
-
 #include <gtest/gtest.h>
 
 #include <limits>
 #include <string>
 
 #include "lazydp/base/error.h"
+#include "lazydp/privacy/ledger.h"
 
 namespace lazydp {
 namespace {

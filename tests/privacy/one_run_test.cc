@@ -8,7 +8,7 @@
 #include <cmath>
 #include <random>
 
-#include "lazydp/privacy/gaussian_dp.h"
+#include "lazydp/privacy/binomial.h"
 
 namespace lazydp {
 namespace {

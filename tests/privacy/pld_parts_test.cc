@@ -7,8 +7,6 @@
 #include <vector>
 
 #include "lazydp/privacy/pld/pld_compose.h"
-#include "lazydp/privacy/pld/pld_fourier.h"
-#include "lazydp/privacy/pld/pld_lattice.h"
 #include "lazydp/privacy/pld/pld_loss.h"
 #include "oracle.h"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "lazydp/base/error.h"
-#include "lazydp/privacy/gaussian_dp.h"
+#include "lazydp/privacy/binomial.h"
 
 namespace lazydp {
 namespace {

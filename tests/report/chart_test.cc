@@ -8,7 +8,7 @@
 #include <cstdlib>
 #include <regex>
 
-#include "lazydp/report/chart_axis.h"
+#include "lazydp/report/chart_canvas.h"
 #include "lazydp/report/html_page.h"
 
 namespace lazydp {

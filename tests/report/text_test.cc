@@ -5,7 +5,6 @@
 #include <array>
 #include <cmath>
 
-#include "lazydp/cli/did_you_mean.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/report/number_text.h"
 

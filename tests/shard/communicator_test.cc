@@ -6,7 +6,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/shard/comm_thread.h"
-#include "lazydp/shard/thread_ranks.h"
+#include "lazydp/shard/launch.h"
 #include "tests/shard/communicator_checks.h"
 
 namespace lazydp {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lazydp/base/error.h"
-#include "lazydp/embedding/initialise.h"
+#include "lazydp/embedding/table.h"
 #include "lazydp/shard/sharded_sampler.h"
 
 namespace lazydp {

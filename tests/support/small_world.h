@@ -11,8 +11,7 @@
 #include <vector>
 
 #include "lazydp/data/dataset.h"
-#include "lazydp/data/sampler.h"
-#include "lazydp/embedding/initialise.h"
+#include "lazydp/data/samplers.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/model/dlrm.h"
 

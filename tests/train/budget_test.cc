@@ -1,7 +1,6 @@
-#include "lazydp/train/budget.h"
-
 #include <gtest/gtest.h>
 
+#include "lazydp/train/plan.h"
 #include "tests/support/runs.h"
 
 namespace lazydp {

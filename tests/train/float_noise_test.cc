@@ -1,10 +1,9 @@
-#include "lazydp/train/float_noise.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
+#include "lazydp/train/claim.h"
 #include "tests/support/runs.h"
 
 namespace lazydp {

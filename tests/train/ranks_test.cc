@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "lazydp/shard/thread_ranks.h"
+#include "lazydp/shard/launch.h"
 #include "lazydp/train/evaluation.h"
 
 namespace lazydp {

@@ -8,7 +8,6 @@
 
 #include "lazydp/base/parallel.h"
 #include "lazydp/privacy/binomial.h"
-#include "lazydp/privacy/gaussian_dp.h"
 
 namespace lazydp {
 namespace {

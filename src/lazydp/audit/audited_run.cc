@@ -11,8 +11,8 @@
 
 #include "lazydp/checkpoint/checkpoint_folder.h"
 #include "lazydp/data/privacy_units.h"
-#include "lazydp/embedding/initialise.h"
 #include "lazydp/embedding/storage/table_files.h"
+#include "lazydp/embedding/table.h"
 #include "lazydp/model/dlrm.h"
 #include "lazydp/random/stream.h"
 #include "lazydp/release/release.h"

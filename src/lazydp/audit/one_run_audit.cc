@@ -5,9 +5,9 @@
 #include <limits>
 #include <string>
 
-#include "lazydp/audit/canary_crowd.h"
+#include "lazydp/audit/canary.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/embedding/initialise.h"
+#include "lazydp/embedding/table.h"
 #include "lazydp/model/dlrm.h"
 #include "lazydp/random/stream.h"
 #include "lazydp/release/release.h"

@@ -1,8 +1,10 @@
 #pragma once
 // The four ways this library fails. See docs/architecture.md, "Errors".
 
+#include <sstream>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace lazydp {
 
@@ -32,6 +34,17 @@ inline void check(bool ok, const char* invariant, const char* file = __builtin_F
   if (!ok) {
     throw InternalError(std::string(file) + ":" + std::to_string(line) + ": " + invariant);
   }
+}
+
+// How this folder refuses a value: its name, what was given, and what is allowed.
+
+// Throws UserError("<name> is <value>; it must be <allowed>") unless `ok`.
+template <typename Value>
+void require(bool ok, std::string_view name, const Value& value, std::string_view allowed) {
+  if (ok) return;
+  std::ostringstream message;
+  message << name << " is " << value << "; it must be " << allowed;
+  throw UserError(message.str());
 }
 
 }  // namespace lazydp

@@ -79,4 +79,16 @@ class StageClock {
   std::chrono::steady_clock::time_point last_;
 };
 
+// Seconds since it was made.
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace lazydp

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lazydp/base/system_memory.h"
+#include "lazydp/base/memory.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/defaults.h"
 #include "lazydp/cli/run/run_options.h"

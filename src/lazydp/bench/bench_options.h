@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/memory_needs.h"
 #include "lazydp/cli/run/model_options.h"
-#include "lazydp/cli/run/task.h"
+#include "lazydp/cli/run/resource_needs.h"
+#include "lazydp/cli/run/training_data.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp {

@@ -15,8 +15,8 @@
 #include <utility>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/io/flush_folder.h"
-#include "lazydp/checkpoint/settled_rows.h"
+#include "lazydp/base/io/atomic_file.h"
+#include "lazydp/checkpoint/file_sections.h"
 #include "lazydp/export/export_weights.h"
 
 namespace lazydp {

@@ -1,13 +1,57 @@
 #include "lazydp/checkpoint/checkpoint_header.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
+#include <span>
 #include <string_view>
+#include <vector>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/text/json.h"
 
 namespace lazydp {
+
+namespace {
+
+void skip(SealedReader& file, std::uint64_t bytes) {
+  constexpr std::uint64_t kAtATime = std::uint64_t{1} << 20;
+  std::vector<std::byte> unwanted(std::min(bytes, kAtATime));
+  while (bytes > 0) {
+    const auto part = std::span(unwanted).first(std::min<std::uint64_t>(bytes, unwanted.size()));
+    file.read(part);
+    bytes -= part.size();
+  }
+}
+
+}  // namespace
+
+OptimizerHead head_of(DenseOptimizer& optimizer) {
+  OptimizerHead head{.rule = std::string(dense_rule_name(optimizer.rule())),
+                     .steps = optimizer.steps()};
+  for (const std::span<float> state : optimizer.state()) head.bytes += state.size_bytes();
+  return head;
+}
+
+void write_state(SealedWriter& file, DenseOptimizer& optimizer) {
+  for (const std::span<float> state : optimizer.state()) file.write(std::as_bytes(state));
+}
+
+void read_state(SealedReader& file, const OptimizerHead& there, bool settled,
+                DenseOptimizer& optimizer) {
+  const OptimizerHead here = head_of(optimizer);
+  if (there.rule == here.rule && there.bytes == here.bytes) {
+    for (const std::span<float> state : optimizer.state()) {
+      file.read(std::as_writable_bytes(state));
+    }
+    return optimizer.restore_steps(there.steps);
+  }
+  if (!settled || there.rule == here.rule) {
+    throw UserError("the checkpoint is of another optimizer of the dense weights: " + there.rule);
+  }
+  skip(file, there.bytes);
+}
+
 namespace {
 
 constexpr std::size_t kAtATime = std::size_t{1} << 16;

@@ -1,19 +1,38 @@
 #pragma once
 // What comes first in a checkpoint: enough to make a trainer that can take the rest.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "lazydp/checkpoint/optimizer_state.h"
 #include "lazydp/checkpoint/sealed_file.h"
-#include "lazydp/embedding/storage/table_places.h"
+#include "lazydp/embedding/storage/table_files.h"
+#include "lazydp/noise/dense_optimizer.h"
 #include "lazydp/noise/variance_clock.h"
 #include "lazydp/privacy/ledger.h"
 #include "lazydp/random/seed.h"
 #include "lazydp/train/plan_json.h"
 
 namespace lazydp {
+
+// What the dense optimizer remembers, in a checkpoint.
+
+// In the head: what stands at the file's end.
+struct OptimizerHead {
+  std::string rule = {};
+  Step steps = 0;
+  std::uint64_t bytes = 0;
+};
+
+OptimizerHead head_of(DenseOptimizer& optimizer);
+
+void write_state(SealedWriter& file, DenseOptimizer& optimizer);
+
+// Who branches from a settled state may choose another rule: that one begins afresh. UserError for
+// another rule, or weights of another number, of a state that is not settled.
+void read_state(SealedReader& file, const OptimizerHead& there, bool settled,
+                DenseOptimizer& optimizer);
 
 // A file with all weights of a run, every row settled through `step`. Tables in files take from it
 // what they have not needed since.

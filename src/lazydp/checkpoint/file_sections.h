@@ -1,7 +1,11 @@
 #pragma once
 // The large parts of a checkpoint of tables that are in files: dense weights and histories.
 
+#include <string>
+
+#include "lazydp/checkpoint/checkpoint_header.h"
 #include "lazydp/checkpoint/sealed_file.h"
+#include "lazydp/embedding/storage/table_files.h"
 #include "lazydp/train/plan_json.h"
 #include "lazydp/train/trainer.h"
 
@@ -15,5 +19,11 @@ void write_sections(SealedWriter& file, Trainer& trainer, bool settled);
 
 // The trainer's tables are in place; rows that were never needed are settled through `first`.
 void read_sections(SealedReader& file, Trainer& trainer, bool settled, Step first);
+
+// Rows of a settled state that stay in the file they were written to, until somebody needs them.
+
+// Throws IoError if the file at `path` is not the one that was written, UserError if it holds no
+// such tables.
+TableFiles::FirstValues rows_of_file(const std::string& path, const SettledRows& rows);
 
 }  // namespace lazydp

@@ -8,7 +8,7 @@
 #include "lazydp/base/error.h"
 #include "lazydp/base/version.h"
 #include "lazydp/cli/config.h"
-#include "lazydp/cli/did_you_mean.h"
+#include "lazydp/cli/parse_value.h"
 
 namespace lazydp::cli {
 namespace {

@@ -1,13 +1,12 @@
-#include "lazydp/cli/completion.h"
-
 #include <algorithm>
 #include <array>
 #include <map>
 #include <sstream>
 #include <vector>
 
-#include "lazydp/cli/flag_values.h"
+#include "lazydp/cli/flags.h"
 #include "lazydp/cli/parse_value.h"
+#include "lazydp/cli/words_for_shells.h"
 
 namespace lazydp::cli {
 namespace {

@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/io/read_text.h"
-#include "lazydp/base/text/exact_text.h"
-#include "lazydp/base/text/parse_toml.h"
-#include "lazydp/cli/did_you_mean.h"
+#include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/text/toml.h"
+#include "lazydp/cli/parse_value.h"
 
 namespace lazydp::cli {
 namespace {

@@ -16,16 +16,12 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
-#include "lazydp/cli/bus_error.h"
-#include "lazydp/cli/colour.h"
 #include "lazydp/cli/command_line.h"
-#include "lazydp/cli/completion.h"
-#include "lazydp/cli/interrupt.h"
-#include "lazydp/cli/manual.h"
-#include "lazydp/cli/omp_spin.h"
-#include "lazydp/cli/output_file.h"
+#include "lazydp/cli/output.h"
+#include "lazydp/cli/process.h"
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/cli/words_for_shells.h"
 #include "lazydp/shard/launch.h"
 
 namespace lazydp::cli {

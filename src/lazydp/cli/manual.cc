@@ -1,10 +1,9 @@
-#include "lazydp/cli/manual.h"
-
 #include <algorithm>
 #include <sstream>
 #include <vector>
 
 #include "lazydp/base/version.h"
+#include "lazydp/cli/words_for_shells.h"
 
 namespace lazydp::cli {
 namespace {

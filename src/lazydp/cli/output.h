@@ -4,14 +4,47 @@
 #include <iostream>
 #include <optional>
 #include <ostream>
+#include <string>
+#include <string_view>
 
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/output_file.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/progress.h"
-#include "lazydp/cli/run/run_json.h"
+#include "lazydp/cli/run/report.h"
 
 namespace lazydp::cli {
+
+// Colours for people at a terminal, and for nobody else.
+
+// Whether what is written to this file descriptor may be coloured: it is a terminal that can, and
+// NO_COLOR (no-color.org) is not set.
+bool may_colour(int descriptor);
+
+enum class Colour : unsigned char { heading, error };
+
+// `text` in a colour, or as it is.
+std::string coloured(std::string_view text, Colour colour, bool may);
+
+// Lines that begin a section ("Training:") in the colour of headings.
+std::string with_headings(std::string_view text, bool may);
+
+// A file that is written whole or not at all.
+
+// Made before the work whose result it will hold, so that a path that cannot be written fails at
+// the door. Until write() nothing is left on the disk, however the program ends.
+class OutputFile {
+ public:
+  // "-" means standard output. Throws IoError if the path cannot be written.
+  explicit OutputFile(std::string path);
+
+  bool is_standard_output() const { return path_ == "-"; }
+
+  // Throws IoError, and leaves what was there before, unless all of it could be written.
+  void write(std::string_view text) const;
+
+ private:
+  std::string path_;
+};
 
 // Made before the work begins, so that a file that cannot be written fails at the door. With
 // `--json -` the report makes room on standard output.

@@ -1,7 +1,15 @@
 #include "lazydp/cli/parse_value.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstddef>
+#include <filesystem>
+#include <fstream>
+#include <vector>
+
+#include "lazydp/base/error.h"
+#include "lazydp/data/file/file_layout.h"
 
 namespace lazydp::cli {
 
@@ -83,6 +91,79 @@ std::vector<std::string> parts_of(std::string_view text, std::string_view separa
     begin = end + 1;
   }
   return parts;
+}
+
+namespace {
+
+// The distance of Damerau and Levenshtein, without edits inside swapped pairs.
+std::size_t slips(std::string_view a, std::string_view b) {
+  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t change = a[i - 1] == b[j - 1] ? 0 : 1;
+      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + change});
+      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
+    }
+  }
+  return d[a.size()][b.size()];
+}
+
+}  // namespace
+
+std::string_view nearest(std::string_view typed, std::span<const std::string_view> names) {
+  std::string_view best;
+  std::size_t fewest = std::max<std::size_t>(2, typed.size() / 3) + 1;
+  for (const std::string_view name : names) {
+    const std::size_t count = slips(typed, name);
+    if (count >= fewest) continue;
+    fewest = count;
+    best = name;
+  }
+  return best;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_data_file(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::uint64_t magic = 0;
+  file.read(reinterpret_cast<char*>(&magic), sizeof magic);
+  return file.good() && magic == kFileMagic;
+}
+
+bool same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return a == b || fs::equivalent(a, b, ignored);
+}
+
+}  // namespace
+
+void refuse_to_replace(const std::string& path) {
+  std::error_code ignored;
+  if (path == "-") throw UserError("the output is '-'; it must be a file");
+  if (!fs::is_regular_file(path, ignored) || is_data_file(path)) return;
+  throw UserError("the output '" + path +
+                  "' is there already, and is no data file that may be replaced; name another, or "
+                  "remove it first");
+}
+
+InputsAndOutput inputs_and_output(const Given& given) {
+  InputsAndOutput files{{given.operands.begin(), given.operands.end() - 1}, given.operands.back()};
+  if (std::ranges::count(files.inputs, "-") > 1) {
+    throw UserError("'-' is named more than once; standard input can be read only once");
+  }
+  for (const std::string& input : files.inputs) {
+    if (same_file(input, files.output)) {
+      throw UserError("'" + files.output + "' is both input and output; name another output");
+    }
+  }
+  refuse_to_replace(files.output);
+  return files;
 }
 
 }  // namespace lazydp::cli

@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lazydp/base/error.h"
+#include "lazydp/cli/flags.h"
 
 namespace lazydp::cli {
 
@@ -46,5 +48,25 @@ Value choice(std::string_view name, std::string_view text,
   }
   refuse(name, text, allowed);
 }
+
+// The name that somebody who mistyped may have meant.
+
+// The one of `names` with the fewest slips (a letter added, lost, changed, or two swapped) from
+// `typed`; empty when even that has too many to be a slip.
+std::string_view nearest(std::string_view typed, std::span<const std::string_view> names);
+
+// The files that stand beside the flags of a verb.
+
+struct InputsAndOutput {
+  std::vector<std::string> inputs;
+  std::string output;
+};
+
+// All but the last, and the last. UserError if the output is one of the inputs, or a file that is
+// there and is no data file: somebody may have forgotten to name one.
+InputsAndOutput inputs_and_output(const Given& given);
+
+// UserError if `path` is there and is no data file.
+void refuse_to_replace(const std::string& path);
 
 }  // namespace lazydp::cli

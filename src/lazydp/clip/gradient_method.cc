@@ -4,12 +4,12 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/clip/bag_norm.h"
-#include "lazydp/clip/methods.h"
+#include "lazydp/clip/table_norms.h"
 #include "lazydp/kernels/vector.h"
 #include "lazydp/model/gemm.h"
 
 namespace lazydp {
+
 namespace {
 
 // out[j] = sum over rows of m[.][j], rows in order.

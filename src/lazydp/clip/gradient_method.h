@@ -1,6 +1,7 @@
 #pragma once
 // From a batch to the sum of its clipped per-example gradients: the four ways.
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -13,6 +14,19 @@
 #include "lazydp/model/model.h"
 
 namespace lazydp {
+
+// How much of an example's gradient is kept.
+
+// min(1, C / norm), a hair less so that rounding can't carry a norm beyond C; and 0 for a norm that
+// is not finite: that example is left out, because a NaN in the sum, or an exception, would tell
+// that it was there.
+inline float clip_factor(double squared_norm, double clip_norm) {
+  if (!std::isfinite(squared_norm)) return 0.0f;
+  constexpr double kBelow = 1.0 - 1e-5;
+  const double norm = std::sqrt(squared_norm);
+  const double bound = clip_norm * kBelow;
+  return norm > bound ? static_cast<float>(bound / norm) : 1.0f;
+}
 
 // A sum over the batch, never a mean: the noise is calibrated to the sensitivity of a sum. Table
 // gradients are views of the batch and of the model's buffers, valid until its next forward().
@@ -55,5 +69,25 @@ class GradientMethod {
 // `pooling` is how bags become vectors. `memory_budget` bounds what `materialize` holds at a time.
 std::unique_ptr<GradientMethod> make_gradient_method(ClipMethod method, Pooling pooling,
                                                      std::size_t memory_budget);
+
+// The four gradient methods, each in a file of its own, and what they share.
+
+std::unique_ptr<GradientMethod> make_plain(Pooling pooling);
+std::unique_ptr<GradientMethod> make_materialize(Pooling pooling, std::size_t memory_budget);
+std::unique_ptr<GradientMethod> make_reweight(Pooling pooling);
+std::unique_ptr<GradientMethod> make_ghost(Pooling pooling);
+
+// The sum over examples of what the tape holds: dense weight gradients by one product a layer,
+// table gradients as factors.
+void sum_dense(const Tape& tape, std::size_t parameters, std::vector<float>& dense);
+void refer_to_tables(const Tape& tape, const Batch& batch, Pooling pooling,
+                     std::vector<TableGradient>& tables);
+
+// Squared norm of example i's gradient of all tables.
+double squared_tables_norm(const Tape& tape, const Batch& batch, Pooling pooling, std::size_t i);
+
+// Scales example i's share of a gradient by `factor`. A factor of 0 selects: whatever was there,
+// zeros are left.
+void scale_row(std::span<float> row, float factor);
 
 }  // namespace lazydp

@@ -7,8 +7,7 @@
 
 #include "lazydp/base/matrix.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/clip/factor.h"
-#include "lazydp/clip/methods.h"
+#include "lazydp/clip/gradient_method.h"
 #include "lazydp/clip/outer_product.h"
 #include "lazydp/kernels/vector.h"
 

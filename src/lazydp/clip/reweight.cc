@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "lazydp/base/parallel.h"
-#include "lazydp/clip/factor.h"
-#include "lazydp/clip/methods.h"
+#include "lazydp/clip/gradient_method.h"
 #include "lazydp/clip/outer_product.h"
 #include "lazydp/kernels/vector.h"
 

@@ -1,13 +1,85 @@
 #include "lazydp/clip/table_norms.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/clip/bag_norm.h"
 #include "lazydp/kernels/vector.h"
 
 namespace lazydp {
+
+namespace {
+
+std::uint64_t scattered(RowId row) {
+  return static_cast<std::uint64_t>(row) * 0x9E3779B97F4A7C15u;
+}
+
+}  // namespace
+
+bool BagCoefficients::surely_distinct(std::span<const RowId> ids) {
+  constexpr std::size_t kWorthIt = 256;  // with more, some two would share a bit
+  if (ids.size() > kWorthIt) return false;
+  constexpr int kUnused = 64 - kFilterBits;
+  std::uint64_t seen = 0;
+  for (const RowId id : ids) {
+    const std::uint64_t place = scattered(id) >> kUnused;
+    const std::uint64_t bit = std::uint64_t{1} << place % 64;
+    seen |= filter_[place / 64] & bit;
+    filter_[place / 64] |= bit;
+  }
+  for (const RowId id : ids) filter_[(scattered(id) >> kUnused) / 64] = 0;
+  return seen == 0;
+}
+
+void BagCoefficients::start(std::size_t ids) {
+  used_.clear();
+  const std::size_t slots = std::bit_ceil(2 * ids + 2);
+  if (slots > slots_.size() || ++stamp_ == 0) {
+    slots_.assign(std::max(slots, slots_.size()), Slot{});
+    stamp_ = 1;
+  }
+}
+
+// Where the row is, with coefficient 0 if the bag has not named it yet.
+std::size_t BagCoefficients::find(RowId row) {
+  const std::size_t mask = slots_.size() - 1;
+  std::size_t at = (scattered(row) >> 32) & mask;
+  while (slots_[at].stamp == stamp_ && slots_[at].row != row) at = (at + 1) & mask;
+  if (slots_[at].stamp != stamp_) {
+    slots_[at] = {row, stamp_, 0.0f};
+    used_.push_back(static_cast<std::uint32_t>(at));
+  }
+  return at;
+}
+
+float BagCoefficients::squared(const Bags& bags, Pooling mode, std::size_t example) {
+  const std::size_t length = bags.length(example);
+  if (length == 0) return 0.0f;
+  const float share = mode == Pooling::mean ? 1.0f / static_cast<float>(length) : 1.0f;
+  if (length == 1) {
+    const float weight = share * bags.weight(bags.offsets[example]);
+    return weight * weight;
+  }
+  const std::size_t first = bags.offsets[example];
+  float sum = 0.0f;
+  if (surely_distinct(std::span(bags.ids).subspan(first, length))) {
+    if (bags.weights.empty()) return static_cast<float>(length) * share * share;
+    for (std::size_t k = first; k < first + length; ++k) {
+      const float weight = share * bags.weight(k);
+      sum += weight * weight;
+    }
+    return sum;
+  }
+  start(length);
+  for (std::size_t k = first; k < first + length; ++k) {
+    slots_[find(bags.ids[k])].coefficient += share * bags.weight(k);
+  }
+  // Of totals: a running sum of squares would lose what cancels.
+  for (const std::uint32_t at : used_) sum += slots_[at].coefficient * slots_[at].coefficient;
+  return sum;
+}
+
 namespace {
 
 constexpr std::size_t kExamplesPerTask = 64;

@@ -1,17 +1,50 @@
 #pragma once
 // The two-entry input queue: the batch of this step and, when asked for, the batch of the next.
 
+#include <condition_variable>
 #include <cstdint>
+#include <exception>
 #include <memory>
+#include <mutex>
+#include <thread>
 #include <vector>
 
 #include "lazydp/base/types.h"
 #include "lazydp/data/batch.h"
 #include "lazydp/data/dataset.h"
-#include "lazydp/data/prefetcher.h"
-#include "lazydp/data/sampler.h"
+#include "lazydp/data/samplers.h"
 
 namespace lazydp {
+
+// A thread that reads the batch of the next step while this one is computed.
+
+// Gives what reading on the spot would give, for steps in any order; steps that follow each other
+// are there already. It reads on one core, so that the loops of a step keep theirs.
+class ReadAhead {
+ public:
+  ReadAhead(const Dataset& dataset, const Sampler& sampler);
+  ~ReadAhead();
+  ReadAhead(const ReadAhead&) = delete;
+  ReadAhead& operator=(const ReadAhead&) = delete;
+
+  // Makes `batch` that of step t, and starts on that of t + 1. What went wrong in the thread is
+  // thrown here.
+  void read(Step t, Batch& batch);
+
+ private:
+  void run();
+
+  const Dataset& dataset_;
+  const Sampler& sampler_;
+  std::mutex guard_;
+  std::condition_variable changed_;
+  Step wanted_ = 0;  // 0: nothing
+  Step ready_ = 0;   // what `batch_` holds, or `failure_` is about; 0: nothing
+  bool ending_ = false;
+  Batch batch_;
+  std::exception_ptr failure_;
+  std::thread thread_;
+};
 
 enum class LookAhead : std::uint8_t { off, on };
 enum class Reading : std::uint8_t { on_the_spot, ahead };  // ahead: by a thread of its own

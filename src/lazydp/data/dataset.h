@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "lazydp/base/error.h"
 #include "lazydp/base/types.h"
 #include "lazydp/data/batch.h"
 
@@ -25,6 +26,23 @@ class Dataset {
   // Makes `batch` hold these examples in this order. Memory of `batch` is reused. Ids are in range:
   // a data set checks what it reads, so that nobody behind it has to.
   virtual void read(std::span<const ExampleId> examples, Batch& batch) const = 0;
+};
+
+// In place of data where none is read: settling and releasing need its public size at most.
+
+class AbsentData : public Dataset {
+ public:
+  explicit AbsentData(std::uint64_t examples) : examples_(examples) {}
+
+  std::uint64_t size() const override { return examples_; }
+  std::size_t dense_features() const override { return 0; }
+  std::vector<RowId> table_rows() const override { return {}; }
+  void read(std::span<const ExampleId> /*examples*/, Batch& /*batch*/) const override {
+    throw InternalError("data was read where there is none");
+  }
+
+ private:
+  std::uint64_t examples_;
 };
 
 }  // namespace lazydp

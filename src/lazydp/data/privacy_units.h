@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "lazydp/data/sampler.h"
+#include "lazydp/data/samplers.h"
 #include "lazydp/data/split.h"
 
 namespace lazydp {

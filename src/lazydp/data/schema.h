@@ -70,4 +70,15 @@ inline constexpr double kLargestDense = 1e12;
 // `rows` has one number for every value, or one for all.
 Schema criteo_schema(const std::vector<std::uint64_t>& rows, std::uint64_t salt);
 
+// Schemas as people write them and data files keep them: TOML.
+
+// A valid schema, or a UserError that begins with `name`, the file it comes from.
+Schema parse_schema(std::string_view text, const std::string& name);
+
+// Reads back as the same schema.
+std::string schema_text(const Schema& schema);
+
+std::string_view role_name(Role role);
+std::string_view transform_name(Transform transform);
+
 }  // namespace lazydp

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/text/parse_toml.h"
-#include "lazydp/data/schema_text.h"
+#include "lazydp/base/text/toml.h"
+#include "lazydp/data/schema.h"
 
 namespace lazydp {
 namespace {

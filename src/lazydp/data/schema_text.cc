@@ -1,9 +1,7 @@
-#include "lazydp/data/schema_text.h"
-
 #include <array>
 
-#include "lazydp/base/text/exact_text.h"
-#include "lazydp/base/text/toml_text.h"
+#include "lazydp/base/text/toml.h"
+#include "lazydp/data/schema.h"
 
 namespace lazydp {
 namespace {

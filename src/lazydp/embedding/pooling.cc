@@ -8,6 +8,7 @@
 #include "lazydp/kernels/rows.h"
 
 namespace lazydp {
+
 namespace {
 
 // Where in the table's memory the rows of bags [begin, end) lie: their ids, if rows are in order.

@@ -5,10 +5,26 @@
 #include <cstdint>
 #include <span>
 
-#include "lazydp/base/huge_memory.h"
+#include "lazydp/base/memory.h"
 #include "lazydp/base/types.h"
+#include "lazydp/kernels/aes.h"
+#include "lazydp/random/seed.h"
 
 namespace lazydp {
+
+// A share of a table's rows, so that several threads can work on one table without meeting.
+
+// Sixteen neighbouring rows (a cache line of history) belong to one share. Whoever works on a share
+// sees all ids and leaves those of others alone, so a row's updates keep their order and the result
+// does not depend on the number of shares.
+struct Share {
+  std::size_t index = 0;
+  std::size_t count = 1;
+
+  bool owns(RowId row) const {
+    return count == 1 || (static_cast<std::uint64_t>(row) >> 4) % count == index;
+  }
+};
 
 // Neighbouring rows.
 struct RowRange {
@@ -71,5 +87,24 @@ class Table {
   const std::uint32_t* places_ = nullptr;
   RowId first_ = 0;
 };
+
+// The first weights of a table: uniform in ±sqrt(1 / rows), a pure function of (seed, table, row).
+
+// No first weight of a table with so many rows is larger.
+float largest_first_weight(RowId rows);
+
+// The first weights of any row, whether or not there is memory for the table.
+class FirstWeights {
+ public:
+  FirstWeights(TableId table, RowId rows, const Seed& seed);
+  void fill(RowId row, std::span<float> values) const;
+
+ private:
+  TableId table_;
+  float half_width_;
+  AesKey key_;
+};
+
+void initialise(Table& table, const Seed& seed);
 
 }  // namespace lazydp

@@ -9,10 +9,10 @@
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
 #include "lazydp/base/text/json.h"
-#include "lazydp/export/blake2b.h"
 #include "lazydp/train/plan_json.h"
 
 namespace lazydp {
+
 namespace {
 
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit

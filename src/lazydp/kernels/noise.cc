@@ -1,6 +1,7 @@
 #include "lazydp/kernels/noise.h"
 
-#include "lazydp/kernels/noise_paths.h"
+#include "lazydp/kernels/noise_body.h"
+#include "lazydp/kernels/simd_portable.h"
 
 namespace lazydp {
 
@@ -34,5 +35,13 @@ void fill_normals(const AesKey& key, const RowCounters& counters, std::span<floa
 void fill_random(const AesKey& key, Counter first, std::span<AesBlock> out) {
   best_noise_path().fill_random(key, first, out);
 }
+
+const NoisePath kPortablePath = {
+    "portable",
+    [] { return true; },
+    add_noise_body<PortableSimd>,
+    fill_normals_body<PortableSimd>,
+    fill_random_body<PortableSimd>,
+};
 
 }  // namespace lazydp

@@ -55,4 +55,13 @@ struct NoisePath {
 std::span<const NoisePath> noise_paths();  // portable first, best last
 const NoisePath& best_noise_path();
 
+// The compiled instruction sets, for noise.cc to choose from.
+
+extern const NoisePath kPortablePath;
+#if defined(__x86_64__)
+extern const NoisePath kAesniPath;
+extern const NoisePath kVaesPath;
+extern const NoisePath kAvx512Path;
+#endif
+
 }  // namespace lazydp

@@ -6,8 +6,8 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
+#include "lazydp/kernels/noise.h"
 #include "lazydp/kernels/noise_body.h"
-#include "lazydp/kernels/noise_paths.h"
 #include "lazydp/kernels/simd_avx2.h"
 
 namespace lazydp {

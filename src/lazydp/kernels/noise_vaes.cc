@@ -2,8 +2,8 @@
 
 #if defined(__x86_64__)
 
+#include "lazydp/kernels/noise.h"
 #include "lazydp/kernels/noise_body.h"
-#include "lazydp/kernels/noise_paths.h"
 #include "lazydp/kernels/simd_avx2.h"
 
 namespace lazydp {

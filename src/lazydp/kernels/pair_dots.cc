@@ -1,4 +1,4 @@
-#include "lazydp/kernels/pair_dots.h"
+#include "lazydp/kernels/vector.h"
 
 // Highway compiles this file once for each instruction set and chooses at run time.
 #undef HWY_TARGET_INCLUDE

@@ -4,7 +4,6 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/model/sgemm.h"
 
 namespace lazydp {
 namespace {

@@ -7,6 +7,7 @@
 // NaN of an example stays with that example.
 
 #include <cstddef>
+#include <string_view>
 
 #include "lazydp/base/matrix.h"
 
@@ -28,5 +29,21 @@ void parallel_transpose_times(ConstMatrixView a, ConstMatrixView b, MatrixView c
 // Into blocks of how many examples to cut a batch, so that products of blocks run at full speed and
 // the blocks share out evenly. A function of the batch alone, never of the number of threads.
 std::size_t examples_per_block(std::size_t batch_size);
+
+// Products of matrices on the calling thread, by the library that is fastest on this CPU.
+
+enum class Factor : char { as_is = 'N', transposed = 'T' };
+
+// c = a b with each factor transposed or not; `inner` is the length that the product sums over.
+void sgemm(Factor a_is, ConstMatrixView a, Factor b_is, ConstMatrixView b, std::size_t inner,
+           MatrixView c);
+
+// y = a x, or aᵀ x.
+void sgemv(Factor a_is, ConstMatrixView a, const float* x, std::size_t x_stride, float* y,
+           std::size_t y_size, std::size_t y_stride);
+
+// Who multiplies here: "OpenBLAS" or "oneDNN". It depends on the CPU alone, so that a run that goes
+// on later rounds as it did before.
+std::string_view sgemm_library();
 
 }  // namespace lazydp

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "lazydp/base/error.h"
-#include "lazydp/kernels/pair_dots.h"
+#include "lazydp/kernels/vector.h"
 
 namespace lazydp {
 namespace {

@@ -1,6 +1,6 @@
-#include "lazydp/model/sgemm.h"
-
 #include <cblas.h>
+
+#include "lazydp/model/gemm.h"
 #ifdef LAZYDP_ONEDNN
 #include <oneapi/dnnl/dnnl.h>
 #endif

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "lazydp/embedding/table.h"
-#include "lazydp/noise/late_rows.h"
+#include "lazydp/noise/history.h"
 #include "lazydp/noise/variance_clock.h"
 #include "lazydp/random/noise_source.h"
 

@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
-#include "lazydp/base/huge_memory.h"
+#include "lazydp/base/memory.h"
 #include "lazydp/base/types.h"
+#include "lazydp/embedding/table.h"
 #include "lazydp/kernels/prefetch.h"
 
 namespace lazydp {
@@ -30,5 +32,31 @@ class History {
   HugeMemory memory_;  // zeros: settled through "before training"
   std::span<Step> settled_through_;
 };
+
+// Which rows are behind: found in one pass over ids that may repeat.
+
+struct LateRow {
+  RowId id = 0;
+  Step after = 0;  // it was settled through this step
+};
+
+// Asks memory for the history of the first of `ids`, which are to be claimed later. Claiming them
+// asks for the others in time.
+void ask_ahead(const History& history, std::span<const RowId> ids);
+
+// Appends to `late` the share's rows among `ids` that are not settled through t, each once, and
+// marks them settled. The history itself tells an id that was seen from one that was not, so
+// duplicates need no sorting and no hashing. The caller owes the rows their due, and claims them
+// within a SettleGuard's run().
+void claim_late_rows(History& history, Step t, std::span<const RowId> ids, Share share,
+                     std::vector<LateRow>& late);
+
+// The same for the rows first … last - 1.
+void claim_late_range(History& history, Step t, RowId first, RowId last,
+                      std::vector<LateRow>& late);
+
+// Appends those of the rows first … last - 1 that are not settled through t, and marks nothing.
+void find_late_range(const History& history, Step t, RowId first, RowId last,
+                     std::vector<LateRow>& late);
 
 }  // namespace lazydp

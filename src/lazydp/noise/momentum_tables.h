@@ -7,10 +7,9 @@
 #include "lazydp/embedding/pooling.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/noise/history.h"
-#include "lazydp/noise/late_rows.h"
-#include "lazydp/noise/momentum_clock.h"
 #include "lazydp/noise/policy.h"
 #include "lazydp/noise/settle_guard.h"
+#include "lazydp/noise/variance_clock.h"
 #include "lazydp/random/noise_source.h"
 
 namespace lazydp {

@@ -4,6 +4,7 @@
 #include <chrono>
 
 namespace lazydp {
+
 namespace {
 
 // The end of a run of bags from `begin` on that name at most `ids` rows; at least one bag.

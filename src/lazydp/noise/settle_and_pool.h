@@ -11,9 +11,16 @@
 #include "lazydp/embedding/pooling.h"
 #include "lazydp/noise/catch_up.h"
 #include "lazydp/noise/noise_writer.h"
-#include "lazydp/noise/row_traffic.h"
 
 namespace lazydp {
+
+// How many rows of tables a step reads and writes.
+
+// Row accesses of tables.
+struct RowTraffic {
+  std::uint64_t read = 0;
+  std::uint64_t written = 0;
+};
 
 // One table's reading by one task: its memory, and what it cost, until that is booked.
 class TableReading {

@@ -14,7 +14,6 @@
 #include "lazydp/noise/catch_up.h"
 #include "lazydp/noise/noise_writer.h"
 #include "lazydp/noise/policy.h"
-#include "lazydp/noise/row_traffic.h"
 #include "lazydp/noise/settle_and_pool.h"
 #include "lazydp/noise/settle_guard.h"
 #include "lazydp/noise/variance_clock.h"

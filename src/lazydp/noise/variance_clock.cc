@@ -14,4 +14,44 @@ void VarianceClock::restore(std::span<const Owed> steps) {
   for (const Owed& owed : steps) steps_.push(owed);
 }
 
+Drift then(const Drift& first, const Drift& second) {
+  const Drift& a = first;
+  const Drift& b = second;
+  // B Q: the rows of B times the symmetric Q of the first.
+  const double m_m = b.mm * a.var_m + b.mw * a.cov;
+  const double m_w = b.mm * a.cov + b.mw * a.var_w;
+  const double w_m = b.wm * a.var_m + b.ww * a.cov;
+  const double w_w = b.wm * a.cov + b.ww * a.var_w;
+  return {.mm = b.mm * a.mm + b.mw * a.wm,
+          .mw = b.mm * a.mw + b.mw * a.ww,
+          .wm = b.wm * a.mm + b.ww * a.wm,
+          .ww = b.wm * a.mw + b.ww * a.ww,
+          .var_m = m_m * b.mm + m_w * b.mw + b.var_m,
+          .cov = m_m * b.wm + m_w * b.ww + b.cov,
+          .var_w = w_m * b.wm + w_w * b.ww + b.var_w};
+}
+
+Step MomentumClock::open(const MomentumStep& step) {
+  const double rate = step.learning_rate;
+  const double keep = step.first ? 0.0 : step.momentum;
+  const double take = step.first ? 1.0 : 1.0 - step.dampening;
+  // u = from_m * (new m) + from_d * d is what the weight moves along.
+  const double from_m = step.nesterov ? step.momentum : 1.0;
+  const double from_d = step.nesterov ? 1.0 : 0.0;
+
+  const double d_of_w = step.weight_decay;
+  const double u_of_m = from_m * keep;
+  const double u_of_d = from_m * take + from_d;
+  response_ = {take / step.divisor, -rate * u_of_d / step.divisor};
+  const double noise_m = response_.m * step.noise_std;
+  const double noise_w = response_.w * step.noise_std;
+  return steps_.push({.mm = keep,
+                      .mw = take * d_of_w,
+                      .wm = -rate * u_of_m,
+                      .ww = 1.0 - rate * u_of_d * d_of_w,
+                      .var_m = noise_m * noise_m,
+                      .cov = noise_m * noise_w,
+                      .var_w = noise_w * noise_w});
+}
+
 }  // namespace lazydp

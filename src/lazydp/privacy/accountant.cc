@@ -1,6 +1,6 @@
 #include "lazydp/privacy/accountant.h"
 
-#include "lazydp/base/require.h"
+#include "lazydp/base/error.h"
 #include "lazydp/privacy/pld/pld.h"
 #include "lazydp/privacy/rdp.h"
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "lazydp/privacy/binomial.h"
-#include "lazydp/privacy/gaussian_dp.h"
 
 namespace lazydp {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <sstream>
 
-#include "lazydp/base/require.h"
+#include "lazydp/base/error.h"
 
 namespace lazydp {
 namespace {

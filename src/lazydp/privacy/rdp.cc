@@ -3,12 +3,110 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numbers>
 #include <vector>
 
 #include "lazydp/privacy/phases.h"
-#include "lazydp/privacy/renyi_moment.h"
 
 namespace lazydp {
+
+namespace {
+
+constexpr double kRounding = 1e-14;  // relative; covers the sums below
+constexpr int kTailTerms = 24;       // error below 2 * 5.8^-24 of the tail's first term
+
+double log_sum_exp(const std::vector<double>& logs) {
+  const double largest = *std::max_element(logs.begin(), logs.end());
+  double sum = 0;
+  for (const double x : logs) sum += std::exp(x - largest);
+  return largest + std::log(sum);
+}
+
+double log_erfc(double x) {
+  if (x < 25) return std::log(std::erfc(x));
+  const double y = 0.5 / (x * x);  // the asymptotic series
+  const double series = -y * (1 - 3 * y * (1 - 5 * y * (1 - 7 * y * (1 - 9 * y))));
+  return -x * x - std::log(x * std::sqrt(std::numbers::pi)) + std::log1p(series);
+}
+
+// Sum over i of binom(a,i) q^i (1-q)^(a-i) exp((i^2-i) / 2 sigma^2). The weights sum to 1 and the
+// terms 0 and 1 have exponent 0, so 1 is taken out: tiny sampling rates keep all their digits.
+double at_integer(double q, double sigma, double order) {
+  std::vector<double> logs;
+  double log_binomial = std::log(order);
+  for (double i = 2; i <= order; ++i) {
+    log_binomial += std::log((order - i + 1) / i);
+    const double exponent = (i * i - i) / (2 * sigma * sigma);
+    const double log_excess = exponent + std::log(-std::expm1(-exponent));
+    logs.push_back(log_binomial + i * std::log(q) + (order - i) * std::log1p(-q) + log_excess);
+  }
+  const double log_excess = log_sum_exp(logs);
+  return log_excess > 0 ? log_excess + std::log1p(std::exp(-log_excess))
+                        : std::log1p(std::exp(log_excess));
+}
+
+// Sum over k of (-1)^k a_k for a_k the moments of a positive measure on [0, 1]: Cohen, Rodriguez
+// Villegas, Zagier 2000, Algorithm 1.
+double alternating_sum(const std::vector<double>& terms) {
+  const auto n = static_cast<double>(terms.size());
+  double d = std::pow(3 + std::sqrt(8.0), n);
+  d = (d + 1 / d) / 2;
+  double b = -1;
+  double c = -d;
+  double sum = 0;
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    const auto k = static_cast<double>(i);
+    c = b - c;
+    sum += c * terms[i];
+    b *= (k + n) * (k - n) / ((k + 0.5) * (k + 1));
+  }
+  return sum / d;
+}
+
+// The integral is cut at z0, where (1-q) Q = q N(1): left of it (1-q + q r)^a is expanded in powers
+// of q r, right of it in powers of (1-q). binom(a,i) is positive up to i = ceil(a) and alternates
+// from there on; the terms beyond are the moments of a positive measure, as alternating_sum asks.
+double at_fraction(double q, double sigma, double order) {
+  const double z0 = sigma * sigma * std::log(1 / q - 1) + 0.5;
+  const double scale = std::numbers::sqrt2 * sigma;
+  const auto exponent = [&](double k) { return (k * k - k) / (2 * sigma * sigma); };
+  const auto first_tail_term = static_cast<int>(std::ceil(order)) + 1;
+
+  std::vector<double> logs;  // log |term i|, the two series added
+  double log_binomial = 0;
+  for (int i = 0; i < first_tail_term + kTailTerms; ++i) {
+    if (i > 0) log_binomial += std::log(std::abs(order - i + 1) / i);
+    const double j = order - i;
+    const double left =
+        i * std::log(q) + j * std::log1p(-q) + exponent(i) + log_erfc((i - z0) / scale);
+    const double right =
+        j * std::log(q) + i * std::log1p(-q) + exponent(j) + log_erfc((z0 - j) / scale);
+    const double larger = std::max(left, right);
+    logs.push_back(log_binomial - std::numbers::ln2 + larger +
+                   std::log1p(std::exp(std::min(left, right) - larger)));
+  }
+
+  const double largest = *std::max_element(logs.begin(), logs.end());
+  double sum = 0;
+  for (int i = 0; i < first_tail_term; ++i) sum += std::exp(logs[i] - largest);
+  std::vector<double> tail;
+  tail.reserve(kTailTerms);
+  for (int k = 0; k < kTailTerms; ++k)
+    tail.push_back(std::exp(logs[first_tail_term + k] - largest));
+  const double log_moment = largest + std::log(sum - alternating_sum(tail));
+  return std::max(log_moment, 0.0) + kRounding;
+}
+
+}  // namespace
+
+double log_renyi_moment(double sampling_rate, double noise_multiplier, double order) {
+  const double sigma = noise_multiplier;
+  if (sampling_rate == 1) return order * (order - 1) / (2 * sigma * sigma);
+  const double moment = order == std::floor(order) ? at_integer(sampling_rate, sigma, order)
+                                                   : at_fraction(sampling_rate, sigma, order);
+  return moment * (1 + kRounding);
+}
+
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();

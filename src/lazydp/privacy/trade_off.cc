@@ -4,8 +4,7 @@
 #include <cmath>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/require.h"
-#include "lazydp/privacy/gaussian_dp.h"
+#include "lazydp/privacy/binomial.h"
 #include "lazydp/privacy/pld/pld.h"
 
 namespace lazydp {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
-#include "lazydp/data/sampler.h"
+#include "lazydp/data/samplers.h"
 #include "lazydp/python/bindings.h"
 #include "lazydp/random/noise_source.h"
 #include "lazydp/random/seed.h"

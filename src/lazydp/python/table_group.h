@@ -6,7 +6,6 @@
 #include <span>
 #include <vector>
 
-#include "lazydp/noise/momentum_clock.h"
 #include "lazydp/noise/variance_clock.h"
 #include "lazydp/python/bound_table.h"
 

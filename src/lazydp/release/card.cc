@@ -1,7 +1,7 @@
 #include "lazydp/release/card.h"
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/io/read_text.h"
+#include "lazydp/base/io/atomic_file.h"
 #include "lazydp/export/safetensors.h"
 
 namespace lazydp {

@@ -10,7 +10,6 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
-#include "lazydp/base/io/flush_folder.h"
 #include "lazydp/base/version.h"
 #include "lazydp/checkpoint/checkpoint_folder.h"
 #include "lazydp/export/export_weights.h"

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "lazydp/report/chart.h"
-#include "lazydp/report/chart_axis.h"
 #include "lazydp/report/chart_canvas.h"
 
 namespace lazydp {

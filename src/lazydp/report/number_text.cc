@@ -6,6 +6,7 @@
 #include <string_view>
 
 namespace lazydp {
+
 namespace {
 
 template <class... Values>

@@ -1,8 +1,14 @@
 #pragma once
 // Numbers as people read them.
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
+#include <vector>
 
 namespace lazydp {
 
@@ -14,5 +20,22 @@ std::string with_commas(double whole);             // 1,234,567
 std::string human_bytes(double bytes);             // 96.1 GB, in powers of 1000
 std::string bytes_in_full(double bytes);           // 96.1 GB (96,136,908,288 bytes)
 std::string human_duration(double seconds);        // 850 ms, 12 s, 3 min 05 s, 2 h 10 min
+
+// Order statistics of a handful of measurements.
+
+// The p-quantile, interpolated between neighbours; NaN of nothing.
+inline double quantile(std::span<const double> values, double p) {
+  if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
+  std::vector<double> sorted(values.begin(), values.end());
+  std::ranges::sort(sorted);
+  const double place = p * static_cast<double>(sorted.size() - 1);
+  const auto below = static_cast<std::size_t>(place);
+  const std::size_t above = std::min(below + 1, sorted.size() - 1);
+  return std::lerp(sorted[below], sorted[above], place - static_cast<double>(below));
+}
+
+inline double median(std::span<const double> values) {
+  return quantile(values, 0.5);
+}
 
 }  // namespace lazydp

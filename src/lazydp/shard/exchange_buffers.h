@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "lazydp/base/aligned_buffer.h"
+#include "lazydp/base/matrix.h"
 #include "lazydp/shard/communicator.h"
 
 namespace lazydp {

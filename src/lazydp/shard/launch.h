@@ -1,6 +1,7 @@
 #pragma once
 // The ranks that a launcher (mpirun, srun) started this program as. The only door to MPI.
 
+#include <functional>
 #include <memory>
 
 #include "lazydp/shard/communicator.h"
@@ -21,5 +22,11 @@ struct Launched {
   int size = 1;
 };
 Launched launched();
+
+// Ranks as threads of one process: for tests, where no launcher is needed.
+
+// Runs body on `ranks` threads, each a rank whose own loops use `threads` threads. What the first
+// one throws is thrown here; the others, who would wait for it for ever, are ended.
+void run_as_ranks(int ranks, const std::function<void(Communicator&)>& body, int threads = 1);
 
 }  // namespace lazydp

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "lazydp/data/sampler.h"
+#include "lazydp/data/samplers.h"
 
 namespace lazydp {
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "lazydp/privacy/accountant.h"
+#include "lazydp/train/plan.h"
 #include "lazydp/train/trainer.h"
 
 namespace lazydp {
@@ -24,5 +25,15 @@ std::string no_claim(const Trainer& trainer);
 
 // Of the model as it would be released after the trainer's last step.
 Claim claim(const Trainer& trainer, double delta);
+
+// Whether floats are fine enough for a plan's noise.
+
+// Late noise is added to weights that were rounded before. That tells nothing as long as the noise
+// of every step is far coarser than the rounding: this is the least noise of any step on a table,
+// in units in the last place of a weight as large as it began, or as the run's noise alone makes
+// it. Infinite for plans without noise.
+double least_noise_in_ulps(const Plan& plan, float largest_first_weight);
+
+inline constexpr double kFineEnough = 256.0;
 
 }  // namespace lazydp

@@ -1,10 +1,13 @@
 #include "lazydp/train/plan_json.h"
 
 #include <cmath>
+#include <string>
 
+#include "lazydp/base/error.h"
 #include "lazydp/base/text/json.h"
 
 namespace lazydp {
+
 namespace {
 
 // JSON has no infinity.
@@ -55,6 +58,30 @@ ModelShape shape_from(const Json& json) {
           .top = naturals<std::size_t>(json.at("top")),
           .pooling = natural<std::size_t>(json.at("pooling")),
           .mode = json.at("pooling_mode") == "mean" ? Pooling::mean : Pooling::sum};
+}
+
+Json json_of(const Ledger& ledger) {
+  Json json = Json::array();
+  for (const SampledGaussian& event : ledger.events()) {
+    json.push_back({{"sampling_rate", event.sampling_rate},
+                    {"noise_multiplier", event.noise_multiplier},
+                    {"steps", event.steps}});
+  }
+  return json;
+}
+
+Ledger ledger_from(const Json& json) {
+  try {
+    Ledger ledger;
+    for (const Json& event : json) {
+      ledger.record({event.at("sampling_rate").get<double>(),
+                     event.at("noise_multiplier").get<double>(),
+                     natural<std::uint64_t>(event.at("steps"))});
+    }
+    return ledger;
+  } catch (const Json::exception& error) {
+    throw IoError(std::string("the ledger cannot be read: ") + error.what());
+  }
 }
 
 }  // namespace lazydp

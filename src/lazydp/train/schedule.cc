@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/text/exact_text.h"
+#include "lazydp/base/text/toml.h"
 
 namespace lazydp {
 namespace {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lazydp/base/error.h"
-#include "lazydp/train/budget.h"
+#include "lazydp/train/plan.h"
 
 namespace lazydp {
 

@@ -13,7 +13,7 @@
 #include "lazydp/clip/gradient_method.h"
 #include "lazydp/data/batch_queue.h"
 #include "lazydp/data/dataset.h"
-#include "lazydp/data/sampler.h"
+#include "lazydp/data/samplers.h"
 #include "lazydp/embedding/storage/table_files.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/model/model.h"

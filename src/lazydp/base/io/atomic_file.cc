@@ -12,9 +12,9 @@
 #include <utility>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/io/flush_folder.h"
 
 namespace lazydp {
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -128,6 +128,14 @@ void AtomicFile::take_a_name() {
     if (errno != EEXIST) fail();
   }
   fail();
+}
+
+void flush_folder(const std::string& path) {
+  const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool flushed = folder >= 0 && (fsync(folder) == 0 || errno == EINVAL);
+  const int why = errno;
+  if (folder >= 0) close(folder);
+  if (!flushed) throw IoError("cannot flush '" + path + "': " + std::strerror(why));
 }
 
 }  // namespace lazydp

@@ -3,10 +3,15 @@
 
 #include <sys/types.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
+#include <fstream>
 #include <span>
 #include <string>
+
+#include "lazydp/base/error.h"
 
 namespace lazydp {
 
@@ -55,5 +60,24 @@ class AtomicFile {
   int file_ = -1;
   std::uint64_t size_ = 0;
 };
+
+// Names in a folder, made to last.
+
+// Files that were named, renamed or removed in the folder stay so after a power cut. Throws IoError
+// if it can't be done where it could be: not every file system has to be asked.
+void flush_folder(const std::string& path);
+
+// A whole file as text.
+
+// Throws IoError("cannot read <what><path>: <reason>"), for a folder too.
+inline std::string read_text(const std::string& path, const std::string& what = "") {
+  errno = 0;
+  std::ifstream file(path, std::ios::binary);
+  std::string text;
+  for (char c = 0; file.get(c);) text += c;
+  const bool whole = file.eof();  // neither a file that did not open nor a folder gets there
+  if (!whole) throw IoError("cannot read " + what + path + ": " + std::strerror(errno));
+  return text;
+}
 
 }  // namespace lazydp

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "lazydp/base/io/mapped_region.h"
+#include "lazydp/base/io/mapped_file.h"
 
 namespace lazydp {
 

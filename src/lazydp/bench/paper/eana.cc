@@ -4,11 +4,10 @@
 #include <limits>
 
 #include "lazydp/audit/audit.h"
-#include "lazydp/bench/paper/empty_chart.h"
 #include "lazydp/bench/paper/experiments.h"
+#include "lazydp/bench/paper/findings.h"
 #include "lazydp/bench/paper/settings.h"
 #include "lazydp/bench/paper/tiny_run.h"
-#include "lazydp/bench/paper/words.h"
 #include "lazydp/report/chart.h"
 
 namespace lazydp::paper {

@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "lazydp/bench/paper/empty_chart.h"
 #include "lazydp/bench/paper/experiments.h"
+#include "lazydp/bench/paper/findings.h"
+#include "lazydp/bench/paper/measurer.h"
 #include "lazydp/bench/paper/settings.h"
-#include "lazydp/bench/paper/sizes.h"
-#include "lazydp/bench/paper/step_parts.h"
-#include "lazydp/bench/paper/words.h"
 #include "lazydp/report/chart.h"
 
 namespace lazydp::paper {

@@ -4,11 +4,9 @@
 
 #include <cmath>
 
-#include "lazydp/bench/paper/empty_chart.h"
 #include "lazydp/bench/paper/experiments.h"
+#include "lazydp/bench/paper/findings.h"
 #include "lazydp/bench/paper/settings.h"
-#include "lazydp/bench/paper/sizes.h"
-#include "lazydp/bench/paper/words.h"
 #include "lazydp/report/chart.h"
 
 namespace lazydp::paper {

@@ -5,11 +5,9 @@
 #include <numbers>
 #include <numeric>
 
-#include "lazydp/bench/paper/empty_chart.h"
 #include "lazydp/bench/paper/experiments.h"
-#include "lazydp/bench/paper/kolmogorov.h"
+#include "lazydp/bench/paper/findings.h"
 #include "lazydp/bench/paper/tiny_run.h"
-#include "lazydp/bench/paper/words.h"
 #include "lazydp/report/chart.h"
 
 namespace lazydp::paper {

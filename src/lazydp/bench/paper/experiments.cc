@@ -1,8 +1,17 @@
 #include "lazydp/bench/paper/experiments.h"
 
 #include <array>
+#include <fstream>
+
+#include "lazydp/base/memory.h"
+#include "lazydp/base/parallel.h"
+#include "lazydp/bench/paper/findings.h"
+#include "lazydp/kernels/noise.h"
+#include "lazydp/model/gemm.h"
+#include "lazydp/report/html_page.h"
 
 namespace lazydp::paper {
+
 namespace {
 
 constexpr std::array kExperiments = {
@@ -32,6 +41,57 @@ constexpr std::array kExperiments = {
 
 std::span<const Experiment> experiments() {
   return kExperiments;
+}
+
+namespace {
+
+std::string processor() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    const std::size_t colon = line.find(": ");
+    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "a processor without a name";
+}
+
+std::vector<Cells> table_of(const std::vector<Comparison>& comparisons) {
+  std::vector<Cells> rows = {{"", "paper", "here", "why they differ, or what it stands for"}};
+  for (const Comparison& c : comparisons) rows.push_back({c.what, c.paper, c.ours, c.because});
+  return rows;
+}
+
+}  // namespace
+
+std::string circumstances(const Effort& effort) {
+  return processor() + ", " + std::to_string(thread_count()) + " threads, " +
+         human_bytes(static_cast<double>(available_memory())) + " of memory free, noise by " +
+         std::string(best_noise_path().name) + ", products by " + std::string(sgemm_library()) +
+         "; " + std::string(effort.name) + " run with tables of up to " +
+         human_bytes(effort.table_bytes);
+}
+
+std::string index_page(const Effort& effort, const std::vector<Done>& done) {
+  HtmlPage page("LazyDP: the paper's experiments on this machine", circumstances(effort));
+  page.paragraph(
+      "Solid bars and lines were measured here, interleaved in one process. Outlines were not: "
+      "they "
+      "are extrapolated from measured ones to the paper's table sizes, by the rule that eager "
+      "noise "
+      "is linear in the bytes of the tables and nothing else changes. LazyDP without ANS is timed "
+      "with rows as late as in the middle of a long run.");
+  if (effort.name == "smoke") {
+    page.warning("A smoke run: batches and tables are tiny, and its times mean nothing.");
+  }
+  for (const Done& each : done) {
+    page.heading(std::string(each.experiment->title));
+    const std::string took = each.seconds < 1.0 ? "" : "; took " + human_duration(each.seconds);
+    page.paragraph(std::string(each.experiment->where) + " of the paper. Numbers: " +
+                   std::string(each.experiment->name) + ".csv" + took + ".");
+    page.table(table_of(each.findings.comparisons));
+    for (const std::string& note : each.findings.notes) page.paragraph(note);
+    for (const Picture& picture : each.findings.pictures) page.picture(picture.svg);
+  }
+  return page.finish();
 }
 
 }  // namespace lazydp::paper

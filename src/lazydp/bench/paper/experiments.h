@@ -2,7 +2,9 @@
 // The paper's experiments, one file each.
 
 #include <span>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "lazydp/bench/paper/findings.h"
 #include "lazydp/bench/paper/measurer.h"
@@ -33,5 +35,18 @@ Findings models(Lab& lab);
 Findings skew(Lab& lab);
 Findings eana(Lab& lab);
 Findings equivalence(Lab& lab);
+
+// All experiments of a run on one page that needs nothing but itself.
+
+struct Done {
+  const Experiment* experiment = nullptr;
+  Findings findings;
+  double seconds = 0.0;
+};
+
+// The command, the machine and the effort, in words.
+std::string circumstances(const Effort& effort);
+
+std::string index_page(const Effort& effort, const std::vector<Done>& done);
 
 }  // namespace lazydp::paper

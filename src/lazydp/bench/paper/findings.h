@@ -6,6 +6,10 @@
 #include <string_view>
 #include <vector>
 
+#include "lazydp/bench/paper/measurer.h"
+#include "lazydp/report/chart.h"
+#include "lazydp/report/number_text.h"
+
 namespace lazydp::paper {
 
 // How a number came about. Files and pictures say it of every number.
@@ -50,5 +54,48 @@ struct Findings {
   std::vector<Comparison> comparisons;
   std::vector<std::string> notes;
 };
+
+// A picture with its words, before it has numbers.
+
+// Numbers and reasons as experiments write them.
+
+inline std::string times_text(double factor) {  // 2.03x, 119x, 1,081x
+  return (factor < 20 ? fixed(factor, 2) : with_commas(factor)) + "x";
+}
+
+inline std::string percent(double share) {
+  return fixed(100.0 * share, 1) + " %";
+}
+
+inline std::string size_text(double bytes) {
+  return human_bytes(bytes);
+}
+
+// A number for a file: six digits that count.
+inline std::string cell(double value) {
+  return value == value ? shortest(value) : "";
+}
+
+inline std::string gigabytes_text(const Measurement& at) {
+  return "at " + human_bytes(at.table_bytes());
+}
+
+// The line below a picture's title.
+inline std::string how(const Measurement& m, const std::string& models) {
+  return models + ", batch " + with_commas(static_cast<double>(m.options.batch)) + ", median of " +
+         std::to_string(m.options.rounds) + " interleaved steps";
+}
+inline std::string how(const Measurement& m) {
+  return how(m, m.options.model.shape.name);
+}
+
+// A series for each name, without bars and groups.
+BarChart empty_bars(const std::string& title, const std::string& note, const std::string& unit,
+                    const std::vector<std::string>& series,
+                    ChartAxis::Scale scale = ChartAxis::Scale::linear,
+                    BarChart::Kind kind = BarChart::Kind::beside);
+
+LineChart empty_lines(const std::string& title, const std::string& note, const std::string& x,
+                      const std::string& y);
 
 }  // namespace lazydp::paper

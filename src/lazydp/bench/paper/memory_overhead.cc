@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <array>
 
-#include "lazydp/bench/paper/empty_chart.h"
 #include "lazydp/bench/paper/experiments.h"
+#include "lazydp/bench/paper/findings.h"
 #include "lazydp/bench/paper/settings.h"
-#include "lazydp/bench/paper/words.h"
 #include "lazydp/data/synthetic/timing_dataset.h"
 #include "lazydp/report/chart.h"
 

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <string>
 
-#include "lazydp/base/system_memory.h"
+#include "lazydp/base/memory.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/model/shape.h"
 #include "lazydp/report/number_text.h"

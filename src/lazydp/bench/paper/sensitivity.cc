@@ -5,11 +5,9 @@
 #include <limits>
 #include <numeric>
 
-#include "lazydp/bench/paper/empty_chart.h"
+#include "lazydp/bench/paper/findings.h"
+#include "lazydp/bench/paper/measurer.h"
 #include "lazydp/bench/paper/settings.h"
-#include "lazydp/bench/paper/sizes.h"
-#include "lazydp/bench/paper/step_parts.h"
-#include "lazydp/bench/paper/words.h"
 
 namespace lazydp::paper {
 namespace {

@@ -1,9 +1,8 @@
 // Rows of tables that one step reads and writes, counted.
 
-#include "lazydp/bench/paper/empty_chart.h"
 #include "lazydp/bench/paper/experiments.h"
+#include "lazydp/bench/paper/findings.h"
 #include "lazydp/bench/paper/settings.h"
-#include "lazydp/bench/paper/words.h"
 #include "lazydp/report/chart.h"
 
 namespace lazydp::paper {

@@ -5,11 +5,10 @@
 #include <chrono>
 #include <functional>
 
-#include "lazydp/base/huge_memory.h"
+#include "lazydp/base/memory.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/bench/paper/empty_chart.h"
 #include "lazydp/bench/paper/experiments.h"
-#include "lazydp/bench/paper/words.h"
+#include "lazydp/bench/paper/findings.h"
 #include "lazydp/kernels/intensity.h"
 #include "lazydp/kernels/noise.h"
 #include "lazydp/kernels/vector.h"

@@ -5,15 +5,14 @@
 #include <iostream>
 #include <vector>
 
-#include "lazydp/base/system_memory.h"
-#include "lazydp/cli/run/memory_needs.h"
+#include "lazydp/base/memory.h"
 #include "lazydp/cli/run/privacy_limits.h"
+#include "lazydp/cli/run/resource_needs.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/training_run.h"
 #include "lazydp/data/synthetic/timing_dataset.h"
 #include "lazydp/report/number_text.h"
-#include "lazydp/report/quantile.h"
-#include "lazydp/train/budget.h"
+#include "lazydp/train/plan.h"
 
 namespace lazydp::cli {
 namespace {

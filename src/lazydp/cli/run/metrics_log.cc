@@ -10,9 +10,9 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
-#include "lazydp/cli/run/metrics_json.h"
 
 namespace lazydp::cli {
+
 namespace {
 
 std::string lines_through(const std::string& path, Step from) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/data_choice.h"
+#include "lazydp/cli/run/training_data.h"
 #include "lazydp/model/shape.h"
 
 namespace lazydp::cli {

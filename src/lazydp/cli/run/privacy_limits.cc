@@ -6,7 +6,7 @@
 #include <iostream>
 #include <string>
 
-#include "lazydp/cli/colour.h"
+#include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/report/number_text.h"

@@ -10,8 +10,8 @@
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/base/version.h"
+#include "lazydp/cli/run/report.h"
 #include "lazydp/cli/run/run_directory.h"
-#include "lazydp/cli/run/run_json.h"
 #include "lazydp/shard/launch.h"
 
 namespace lazydp::cli {

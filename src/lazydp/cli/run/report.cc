@@ -5,11 +5,9 @@
 #include <iomanip>
 #include <sstream>
 
-#include "lazydp/cli/run/run_json.h"
-#include "lazydp/embedding/initialise.h"
+#include "lazydp/embedding/table.h"
 #include "lazydp/report/number_text.h"
-#include "lazydp/report/quantile.h"
-#include "lazydp/train/float_noise.h"
+#include "lazydp/train/claim.h"
 
 namespace lazydp::cli {
 namespace {

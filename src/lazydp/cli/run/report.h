@@ -5,8 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "lazydp/bench/step_times.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/run_options.h"
+#include "lazydp/train/plan_json.h"
 
 namespace lazydp::cli {
 
@@ -23,5 +25,22 @@ void print_release(std::ostream& out, const ReleasedModel& model, const std::str
 
 // Several runs on the same task, side by side.
 void print_comparison(std::ostream& out, const std::vector<Finished>& runs);
+
+// report.html: a run at a glance, in one file that needs nothing else.
+
+// `log` are the lines of metrics.jsonl. Everything but the claim comes from private data: the page
+// is as secret as they are, and says so.
+std::string run_page(const Finished& run, const std::vector<Json>& log);
+
+// A training run's numbers for machines.
+
+// What is not a number (NaN: there was nothing to measure) is null in the file.
+Json json_of(const RunOptions& options, const RunResult& result);
+
+Json json_of(const StageTimes& stages);
+
+// As --settle and --stages take them.
+const char* settle_name(const Performance& performance);
+const char* stages_name(const Performance& performance);
 
 }  // namespace lazydp::cli

@@ -5,18 +5,17 @@
 #include <string>
 
 #include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/memory.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/base/stopwatch.h"
-#include "lazydp/base/system_memory.h"
-#include "lazydp/cli/interrupt.h"
+#include "lazydp/base/stages.h"
 #include "lazydp/cli/output.h"
-#include "lazydp/cli/run/data_identity.h"
+#include "lazydp/cli/process.h"
 #include "lazydp/cli/run/persistent_run.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/cli/run/report.h"
-#include "lazydp/cli/run/run_page.h"
 #include "lazydp/cli/run/run_progress.h"
+#include "lazydp/cli/run/schema_json.h"
 #include "lazydp/cli/run/training_run.h"
 #include "lazydp/report/number_text.h"
 

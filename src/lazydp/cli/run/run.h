@@ -7,9 +7,9 @@
 
 #include "lazydp/bench/step_times.h"
 #include "lazydp/cli/progress.h"
-#include "lazydp/cli/run/memory_needs.h"
+#include "lazydp/cli/run/resource_needs.h"
 #include "lazydp/cli/run/run_options.h"
-#include "lazydp/cli/run/task.h"
+#include "lazydp/cli/run/training_data.h"
 #include "lazydp/release/release.h"
 #include "lazydp/train/claim.h"
 #include "lazydp/train/evaluation.h"

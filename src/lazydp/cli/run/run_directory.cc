@@ -10,11 +10,10 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
-#include "lazydp/base/io/read_text.h"
-#include "lazydp/base/text/toml_text.h"
+#include "lazydp/base/text/toml.h"
 #include "lazydp/cli/config.h"
-#include "lazydp/cli/run/data_identity.h"
 #include "lazydp/cli/run/ranks.h"
+#include "lazydp/cli/run/schema_json.h"
 
 namespace lazydp::cli {
 namespace {

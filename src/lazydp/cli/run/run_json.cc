@@ -1,7 +1,6 @@
-#include "lazydp/cli/run/run_json.h"
-
+#include "lazydp/cli/run/report.h"
 #include "lazydp/cli/run/schema_json.h"
-#include "lazydp/report/quantile.h"
+#include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
 

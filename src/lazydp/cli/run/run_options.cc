@@ -14,8 +14,8 @@
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/random/cell.h"
 #include "lazydp/random/noise_source.h"
-#include "lazydp/train/budget.h"
 #include "lazydp/train/evaluation.h"
+#include "lazydp/train/plan.h"
 
 namespace lazydp::cli {
 namespace {

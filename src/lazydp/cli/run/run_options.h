@@ -7,7 +7,7 @@
 
 #include "lazydp/cli/flags.h"
 #include "lazydp/cli/run/model_options.h"
-#include "lazydp/cli/run/task.h"
+#include "lazydp/cli/run/training_data.h"
 #include "lazydp/random/seed.h"
 #include "lazydp/train/plan.h"
 

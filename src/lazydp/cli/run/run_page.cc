@@ -1,12 +1,9 @@
-#include "lazydp/cli/run/run_page.h"
-
 #include <cmath>
 
-#include "lazydp/cli/run/run_json.h"
+#include "lazydp/cli/run/report.h"
 #include "lazydp/report/chart.h"
 #include "lazydp/report/html_page.h"
 #include "lazydp/report/number_text.h"
-#include "lazydp/report/quantile.h"
 
 namespace lazydp::cli {
 namespace {

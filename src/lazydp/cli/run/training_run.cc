@@ -1,7 +1,7 @@
 #include "lazydp/cli/run/training_run.h"
 
 #include "lazydp/base/error.h"
-#include "lazydp/embedding/initialise.h"
+#include "lazydp/embedding/table.h"
 #include "lazydp/random/stream.h"
 
 namespace lazydp::cli {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "lazydp/cli/run/run_options.h"
-#include "lazydp/cli/run/task.h"
-#include "lazydp/data/sampler.h"
+#include "lazydp/cli/run/training_data.h"
+#include "lazydp/data/samplers.h"
 #include "lazydp/embedding/storage/table_files.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/model/dlrm.h"

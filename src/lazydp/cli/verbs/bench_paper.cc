@@ -5,10 +5,10 @@
 #include <iostream>
 #include <system_error>
 
-#include "lazydp/base/stopwatch.h"
-#include "lazydp/bench/paper/index_page.h"
-#include "lazydp/cli/did_you_mean.h"
+#include "lazydp/base/stages.h"
+#include "lazydp/bench/paper/experiments.h"
 #include "lazydp/cli/output.h"
+#include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/report/number_text.h"

@@ -1,13 +1,159 @@
 // lazydp bench steps: how long a step of each algorithm takes, measured in one process.
 
+#include <algorithm>
+#include <cmath>
+#include <iomanip>
+#include <ostream>
+#include <vector>
+
+#include "lazydp/base/parallel.h"
 #include "lazydp/bench/bench_options.h"
 #include "lazydp/bench/interleaved_steps.h"
+#include "lazydp/bench/step_times.h"
 #include "lazydp/cli/output.h"
+#include "lazydp/cli/run/report.h"
 #include "lazydp/cli/run/run_options.h"
-#include "lazydp/cli/verbs/bench_report.h"
 #include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/kernels/noise.h"
+#include "lazydp/model/gemm.h"
+#include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
+
+namespace {
+
+// How many normals a second an algorithm that gives every row its noise makes and adds. NaN for
+// the others.
+double noise_speed(const BenchOptions& options, const Measured& contender) {
+  if (!contender.recipe.writes_every_row()) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const double elements = static_cast<double>(options.model.shape.table_bytes()) / sizeof(float);
+  return elements / (contender.times.noise_ms() * 1e-3);
+}
+
+// The same for all whose rows wait: it follows from where look-ups go. NaN if there are none.
+double lateness_of(const std::vector<Measured>& measured) {
+  const auto waits = [](const Measured& m) { return !std::isnan(m.lateness); };
+  const auto first = std::ranges::find_if(measured, waits);
+  return first == measured.end() ? std::numeric_limits<double>::quiet_NaN() : first->lateness;
+}
+
+StageTimes stages_without_data(const BenchOptions& options, const Measured& m) {
+  StageTimes stages = m.times.stages_ms(m.recipe, options.performance.kernels);
+  std::erase_if(stages, [](const auto& stage) {
+    return stage.first == kStageNames[static_cast<std::size_t>(Stage::data)];
+  });
+  return stages;
+}
+
+void print_times(std::ostream& out, const BenchOptions& options,
+                 const std::vector<Measured>& measured) {
+  constexpr int kName = 16;
+  constexpr int kNumber = 10;
+  const auto cell = [&](const std::string& text) {
+    out << std::right << std::setw(kNumber) << text;
+  };
+  out << std::left << std::setw(kName) << "ms a step";
+  for (const char* head : {"median", "min", "p10", "p90", "data", "lateness", "noise/s"})
+    cell(head);
+  out << "\n";
+  for (const Measured& m : measured) {
+    const auto& ms = m.times.compute_ms();
+    const double speed = noise_speed(options, m);
+    out << std::left << std::setw(kName) << m.recipe.name;
+    for (const double p : {0.5, 0.0, 0.1, 0.9}) cell(fixed(quantile(ms, p), 2));
+    cell(fixed(m.times.stage_ms(Stage::data), 2));
+    cell(fixed(m.lateness, 1));
+    cell(std::isnan(speed) ? "-" : fixed(speed * 1e-9, 2) + " G");
+    out << "\n";
+  }
+}
+
+void print_ratios(std::ostream& out, const std::vector<Measured>& measured) {
+  for (const Measured& of : measured) {
+    for (const Measured& to : measured) {
+      const Ratio r = ratio(of.times.compute_ms(), to.times.compute_ms());
+      const bool slower = r.median > 1.0 || (r.median == 1.0 && &of < &to);
+      if (&of == &to || !slower) continue;
+      out << "  " << of.recipe.name << " / " << to.recipe.name << " = " << fixed(r.median, 3)
+          << "  (95 %: " << fixed(r.low, 3) << " to " << fixed(r.high, 3) << ")\n";
+    }
+  }
+}
+
+void print_bench(std::ostream& out, const BenchOptions& options,
+                 const std::vector<Measured>& measured) {
+  const ModelShape& shape = options.model.shape;
+  out << "\n"
+      << shape.name << ", tables " << human_bytes(static_cast<double>(shape.table_bytes()))
+      << (options.table_folder ? " in files" : "") << ", synthetic " << options.task.name
+      << ", pooling " << shape.pooling << ", batch "
+      << with_commas(static_cast<double>(options.batch)) << ", " << thread_count()
+      << (thread_count() == 1 ? " thread, " : " threads, ") << options.rounds
+      << (options.rounds == 1 ? " round, settle " : " rounds, settle ")
+      << settle_name(options.performance) << ", " << stages_name(options.performance)
+      << " kernels, noise by " << best_noise_path().name << ", products by " << sgemm_library()
+      << "\n\n";
+  print_times(out, options, measured);
+  out << "\n  data: drawing the batch, not part of a step here. lateness: steps that the rows of a "
+         "batch\n  have waited for their noise, on average. noise/s: normals made and added by "
+         "who gives\n  every row its noise at every step.\n\n";
+  print_ratios(out, measured);
+}
+
+// Step times leave out drawing the batch, which stands apart as data_ms; `ratios` has both
+// directions of every pair.
+Json json_of(const BenchOptions& options, const std::vector<Measured>& measured) {
+  const ModelShape& shape = options.model.shape;
+  Json json = {{"model", shape.name},
+               {"scale", options.model.scale},
+               {"synthetic", options.task.name},
+               {"pooling", shape.pooling},
+               {"batch", options.batch},
+               {"threads", thread_count()},
+               {"rounds", options.rounds},
+               {"settle", settle_name(options.performance)},
+               {"stages", stages_name(options.performance)},
+               {"noise_by", best_noise_path().name},
+               {"products_by", sgemm_library()},
+               {"table_bytes", shape.table_bytes()},
+               {"tables_in", options.table_folder ? "files" : "memory"},
+               {"lateness", lateness_of(measured)},
+               {"results", Json::array()},
+               {"ratios", Json::array()}};
+  for (const Measured& m : measured) {
+    const auto& ms = m.times.compute_ms();
+    json["results"].push_back({{"algorithm", m.recipe.name},
+                               {"step_ms",
+                                {{"median", median(ms)},
+                                 {"min", quantile(ms, 0.0)},
+                                 {"p10", quantile(ms, 0.1)},
+                                 {"p90", quantile(ms, 0.9)}}},
+                               {"stages_ms", json_of(stages_without_data(options, m))},
+                               {"data_ms", m.times.stage_ms(Stage::data)},
+                               {"wall_ms", m.spent.wall_seconds * 1e3 / m.times.steps()},
+                               {"rows_read", m.times.rows_read()},
+                               {"rows_written", m.times.rows_written()},
+                               {"history_bytes", m.history_bytes},
+                               {"lateness", m.lateness},
+                               {"noise_elements_per_second", noise_speed(options, m)}});
+  }
+  for (const Measured& of : measured) {
+    for (const Measured& to : measured) {
+      if (&of == &to) continue;
+      const Ratio r = ratio(of.times.compute_ms(), to.times.compute_ms());
+      json["ratios"].push_back({{"of", of.recipe.name},
+                                {"to", to.recipe.name},
+                                {"median", r.median},
+                                {"low", r.low},
+                                {"high", r.high}});
+    }
+  }
+  return json;
+}
+
+}  // namespace
 
 void bench_steps(const Given& given) {
   choose_threads(given);

@@ -5,22 +5,37 @@
 #include <algorithm>
 #include <iostream>
 #include <limits>
+#include <string>
+#include <string_view>
 
-#include "lazydp/base/stopwatch.h"
-#include "lazydp/base/system_memory.h"
+#include "lazydp/base/io/mapped_file.h"
+#include "lazydp/base/memory.h"
+#include "lazydp/base/stages.h"
 #include "lazydp/cli/output.h"
-#include "lazydp/cli/positional_args.h"
+#include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/model_options.h"
 #include "lazydp/cli/run/run_options.h"
-#include "lazydp/cli/verbs/schema_file.h"
 #include "lazydp/cli/verbs/verbs.h"
-#include "lazydp/data/schema_text.h"
+#include "lazydp/data/file/data_file.h"
+#include "lazydp/data/file/file_layout.h"
+#include "lazydp/data/schema.h"
 #include "lazydp/data/text/guess_schema.h"
 #include "lazydp/data/text/vocabulary.h"
 #include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
+
 namespace {
+
+// UserError for what is no schema, IoError for what cannot be read.
+Schema read_schema(const std::string& path) {
+  const MappedFile file(path, MappedFile::Access::sequential);
+  const std::span<const std::byte> bytes = file.bytes();
+  if (bytes.size() >= sizeof kFileMagic && load<std::uint64_t>(bytes.data()) == kFileMagic) {
+    return DataFile(path).schema();
+  }
+  return parse_schema({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+}
 
 constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kCriteoRows = 100'000;

@@ -5,7 +5,6 @@
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/report.h"
 #include "lazydp/cli/run/run.h"
-#include "lazydp/cli/run/run_json.h"
 #include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 

@@ -4,7 +4,7 @@
 #include <iomanip>
 
 #include "lazydp/cli/output.h"
-#include "lazydp/cli/run/metrics_json.h"
+#include "lazydp/cli/run/metrics_log.h"
 #include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/scoring_input.h"
 #include "lazydp/cli/verbs/verbs.h"

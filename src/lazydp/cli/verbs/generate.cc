@@ -1,16 +1,14 @@
 // lazydp generate: a synthetic task as a data file.
 
-#include "lazydp/data/synthetic/generate.h"
-
 #include <iostream>
 
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/positional_args.h"
 #include "lazydp/cli/run/run_options.h"
-#include "lazydp/cli/run/task.h"
+#include "lazydp/cli/run/training_data.h"
 #include "lazydp/cli/verbs/verbs.h"
-#include "lazydp/data/sampler.h"
+#include "lazydp/data/samplers.h"
+#include "lazydp/data/synthetic/synthetic.h"
 #include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {

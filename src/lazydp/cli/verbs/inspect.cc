@@ -10,7 +10,7 @@
 #include "lazydp/cli/run/schema_json.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/data/file/data_file.h"
-#include "lazydp/data/schema_text.h"
+#include "lazydp/data/schema.h"
 #include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {

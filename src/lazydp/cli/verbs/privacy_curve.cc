@@ -2,20 +2,55 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <iomanip>
 #include <iostream>
 #include <optional>
 #include <set>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/privacy_limits.h"
-#include "lazydp/cli/verbs/curve_svg.h"
 #include "lazydp/cli/verbs/privacy_question.h"
 #include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/report/chart.h"
 #include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
+
 namespace {
+
+struct EpsilonAt {
+  std::uint64_t steps;
+  double epsilon;
+};
+
+struct EpsilonCurve {
+  std::string_view accountant;
+  std::vector<EpsilonAt> points;  // at least one
+};
+
+// Infinite points are left out. `question` says what the mechanism is; its steps end the axis.
+std::string curve_svg(const PrivacyQuestion& question, const std::vector<EpsilonCurve>& curves) {
+  LineChart chart{
+      .head = {.title = "Privacy spent over training, at δ = " + shortest(question.delta),
+               .note = "Poisson sampling rate " + shortest(question.sampling_rate) +
+                       ", noise multiplier " + shortest(question.noise_multiplier) +
+                       "; add or remove one example"},
+      .x = {.name = "steps"},
+      .y = {.name = "ε"}};
+  for (const EpsilonCurve& curve : curves) {
+    const std::string name(curve.accountant);
+    ChartLine& line = chart.lines.emplace_back(
+        ChartLine{.name = name + " " + rounded_up(curve.points.back().epsilon, 4)});
+    for (const auto& [steps, epsilon] : curve.points) {
+      line.points.push_back({.x = static_cast<double>(steps), .y = epsilon});
+    }
+  }
+  return svg_of(chart);
+}
 
 constexpr int kPoints = 24;
 

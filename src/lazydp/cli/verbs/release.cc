@@ -9,7 +9,7 @@
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/training_run.h"
 #include "lazydp/cli/verbs/verbs.h"
-#include "lazydp/data/unreadable_dataset.h"
+#include "lazydp/data/dataset.h"
 
 namespace lazydp::cli {
 

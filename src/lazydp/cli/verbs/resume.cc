@@ -3,21 +3,21 @@
 #include <filesystem>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/text/exact_text.h"
 #include "lazydp/base/text/json.h"
+#include "lazydp/base/text/toml.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/disk_needs.h"
 #include "lazydp/cli/run/persistent_run.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
+#include "lazydp/cli/run/resource_needs.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/training_run.h"
 #include "lazydp/cli/verbs/verbs.h"
-#include "lazydp/data/unreadable_dataset.h"
+#include "lazydp/data/dataset.h"
 #include "lazydp/release/release.h"
 #include "lazydp/report/number_text.h"
-#include "lazydp/train/budget.h"
+#include "lazydp/train/plan.h"
 
 namespace lazydp::cli {
 namespace {

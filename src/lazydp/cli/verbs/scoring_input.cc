@@ -3,12 +3,11 @@
 #include <filesystem>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/system_memory.h"
+#include "lazydp/base/memory.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/data_choice.h"
-#include "lazydp/cli/run/memory_needs.h"
-#include "lazydp/cli/run/schema_difference.h"
+#include "lazydp/cli/run/resource_needs.h"
 #include "lazydp/cli/run/schema_json.h"
+#include "lazydp/cli/run/training_data.h"
 #include "lazydp/release/card.h"
 #include "lazydp/report/number_text.h"
 

@@ -4,17 +4,15 @@
 #include <cmath>
 #include <filesystem>
 
-#include "lazydp/base/io/read_text.h"
-#include "lazydp/base/text/exact_text.h"
+#include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/text/toml.h"
 #include "lazydp/cli/output.h"
-#include "lazydp/cli/output_file.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/verbs/sweep_grid.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/report/csv.h"
 #include "lazydp/report/number_text.h"
-#include "lazydp/report/quantile.h"
 
 namespace lazydp::cli {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/data/sampler.h"
-#include "lazydp/data/schema_text.h"
+#include "lazydp/data/samplers.h"
+#include "lazydp/data/schema.h"
 
 namespace lazydp {
 namespace {

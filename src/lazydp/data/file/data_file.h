@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lazydp/base/io/mapped_file.h"
-#include "lazydp/base/system_memory.h"
+#include "lazydp/base/memory.h"
 #include "lazydp/data/dataset.h"
 #include "lazydp/data/file/file_layout.h"
 #include "lazydp/data/schema.h"

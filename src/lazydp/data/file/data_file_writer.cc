@@ -3,7 +3,7 @@
 #include <bit>
 
 #include "lazydp/base/error.h"
-#include "lazydp/data/schema_text.h"
+#include "lazydp/data/schema.h"
 
 namespace lazydp {
 namespace {

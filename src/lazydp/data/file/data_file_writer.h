@@ -9,7 +9,6 @@
 
 #include "lazydp/base/io/atomic_file.h"
 #include "lazydp/data/file/file_layout.h"
-#include "lazydp/data/file/records.h"
 
 namespace lazydp {
 

@@ -1,17 +1,123 @@
 #include "lazydp/data/synthetic/click_task.h"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
 #include <span>
 #include <vector>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/data/batch_shape.h"
-#include "lazydp/data/synthetic/bayes.h"
+#include "lazydp/data/batch.h"
+#include "lazydp/data/synthetic/access_law.h"
 #include "lazydp/data/synthetic/example_random.h"
-#include "lazydp/data/synthetic/zipf.h"
+#include "lazydp/random/stream.h"
 
 namespace lazydp {
+
+namespace {
+
+// Streams of the public seed; the families of ExampleRandom have the numbers below.
+enum class Hidden : TableId { effects = 16, vectors = 17, weights = 18 };
+
+std::vector<double> draw_normals(Hidden what, ClickSize size, std::size_t count, double std) {
+  RandomStream random(Seed::fixed(kClickSeed), Purpose::public_data, static_cast<TableId>(what),
+                      static_cast<Step>(size));
+  std::vector<double> values(count);
+  for (double& value : values) value = std * random.normal();
+  return values;
+}
+
+}  // namespace
+
+ClickShape ClickShape::of(ClickSize size) {
+  if (size == ClickSize::small) {
+    return {.rows = 10'000,
+            .train = 200'000,
+            .held_out = 50'000,
+            .with_effect = 500,
+            .with_vector = 100,
+            .scale = 0.43967,
+            .shift = -0.97731};
+  }
+  return {.rows = 100'000,
+          .train = 1'000'000,
+          .held_out = 50'000,
+          .with_effect = 2'000,
+          .with_vector = 300,
+          .scale = 0.41058,
+          .shift = -1.27363};
+}
+
+ClickTruth::ClickTruth(ClickSize size)
+    : shape_(ClickShape::of(size)),
+      effects_(draw_normals(Hidden::effects, size, kClickTables * shape_.with_effect, 1.0)),
+      vectors_(
+          draw_normals(Hidden::vectors, size, kClickTables * shape_.with_vector * kVector, 0.3)),
+      weights_(draw_normals(Hidden::weights, size, kClickFeatures, 0.5)) {}
+
+double ClickTruth::probability(std::span<const std::uint32_t> ids,
+                               std::span<const float> dense) const {
+  return 1.0 / (1.0 + std::exp(-(shape_.scale * raw_logit(ids, dense) + shape_.shift)));
+}
+
+// The sum over pairs is half of what the square of the sum has beside the squares.
+double ClickTruth::raw_logit(std::span<const std::uint32_t> ids,
+                             std::span<const float> dense) const {
+  double logit = 0.0;
+  double squares = 0.0;
+  std::array<double, kVector> sum{};
+  for (std::size_t k = 0; k < kClickTables; ++k) {
+    if (ids[k] < shape_.with_effect) logit += effects_[k * shape_.with_effect + ids[k]];
+    if (ids[k] >= shape_.with_vector) continue;
+    const double* v = &vectors_[(k * shape_.with_vector + ids[k]) * kVector];
+    for (std::size_t j = 0; j < kVector; ++j) {
+      sum[j] += v[j];
+      squares += v[j] * v[j];
+    }
+  }
+  for (const double s : sum) logit += 0.5 * s * s;
+  logit -= 0.5 * squares;
+  for (std::size_t i = 0; i < kClickFeatures; ++i) logit += weights_[i] * double{dense[i]};
+  return logit;
+}
+
+namespace {
+
+// -p log p, which is 0 at 0.
+double surprise(double p) {
+  return p > 0.0 ? -p * std::log(p) : 0.0;
+}
+
+}  // namespace
+
+// From the least to the most probable, each example is a positive with weight p, above all the
+// negatives met so far. Equal examples are met together. No example is paired with itself.
+BayesScores bayes_scores(std::span<const double> probabilities) {
+  std::vector<double> sorted(probabilities.begin(), probabilities.end());
+  std::sort(sorted.begin(), sorted.end());
+  double positives = 0.0;
+  double negatives = 0.0;
+  double with_itself = 0.0;
+  double right = 0.0;
+  double loss = 0.0;
+  for (std::size_t i = 0; i < sorted.size();) {
+    const double p = sorted[i];
+    std::size_t end = i;
+    while (end < sorted.size() && sorted[end] == p) ++end;
+    const auto equal = static_cast<double>(end - i);
+    right += equal * p * (negatives + 0.5 * (equal - 1.0) * (1.0 - p));
+    positives += equal * p;
+    negatives += equal * (1.0 - p);
+    with_itself += equal * p * (1.0 - p);
+    loss += equal * (surprise(p) + surprise(1.0 - p));
+    i = end;
+  }
+  return {.auc = right / (positives * negatives - with_itself),
+          .logloss = loss / static_cast<double>(sorted.size())};
+}
+
 namespace {
 
 constexpr std::size_t kExamplesPerTask = 256;

@@ -5,11 +5,10 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/data/batch_shape.h"
-#include "lazydp/data/sampler.h"
+#include "lazydp/data/batch.h"
+#include "lazydp/data/samplers.h"
+#include "lazydp/data/synthetic/access_law.h"
 #include "lazydp/data/synthetic/example_random.h"
-#include "lazydp/data/synthetic/scatter.h"
-#include "lazydp/data/synthetic/zipf.h"
 
 namespace lazydp {
 namespace {

@@ -26,4 +26,8 @@ std::unique_ptr<ByteSource> open_source(const std::string& path,
 // The same by what is read from `raw`, under a name for complaints.
 std::unique_ptr<ByteSource> unpacked(std::unique_ptr<ByteSource> raw, const std::string& name);
 
+// Streams packed with gzip or zstd, also several one after the other.
+std::unique_ptr<ByteSource> unpack_gzip(std::unique_ptr<ByteSource> packed, std::string name);
+std::unique_ptr<ByteSource> unpack_zstd(std::unique_ptr<ByteSource> packed, std::string name);
+
 }  // namespace lazydp

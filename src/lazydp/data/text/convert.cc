@@ -10,8 +10,8 @@
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/data/file/data_file_writer.h"
-#include "lazydp/data/text/line_blocks.h"
 #include "lazydp/data/text/line_parser.h"
+#include "lazydp/data/text/lines.h"
 
 namespace lazydp {
 namespace {

@@ -9,9 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "lazydp/data/file/records.h"
+#include "lazydp/data/file/file_layout.h"
 #include "lazydp/data/schema.h"
-#include "lazydp/data/text/fields.h"
+#include "lazydp/data/text/lines.h"
 
 namespace lazydp {
 

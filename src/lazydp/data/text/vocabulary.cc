@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "lazydp/data/text/line_blocks.h"
 #include "lazydp/data/text/line_parser.h"
+#include "lazydp/data/text/lines.h"
 
 namespace lazydp {
 namespace {

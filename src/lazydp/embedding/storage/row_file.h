@@ -8,13 +8,25 @@
 #include <string>
 #include <vector>
 
-#include "lazydp/base/huge_memory.h"
 #include "lazydp/base/io/growing_file.h"
-#include "lazydp/embedding/storage/row_record.h"
+#include "lazydp/base/memory.h"
 #include "lazydp/embedding/storage/slot_bitmap.h"
 #include "lazydp/embedding/table.h"
 
 namespace lazydp {
+
+// An entry of a row file's index: which row a place holds, since when, and what its bytes were.
+
+struct RowRecord {
+  std::uint32_t row = 0;
+  std::uint32_t epoch = 0;  // 0: the place is empty
+  std::uint64_t seal = 0;   // seal_of() when the epoch was flushed; 0 before
+};
+static_assert(sizeof(RowRecord) == 16);
+
+// Of an entry in its place, and of the row there: bits that rot in either, and entries that change
+// places, are noticed (but for one in 2^64).
+std::uint64_t seal_of(std::uint64_t place, const RowRecord& record, std::span<const float> values);
 
 // Rows lie in the order in which they came to be needed, so that a table of which little is used
 // takes little of the disk, and little of memory: neighbours in the file were needed together.

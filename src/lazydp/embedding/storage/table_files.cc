@@ -14,12 +14,12 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
-#include "lazydp/base/io/read_text.h"
+#include "lazydp/base/memory.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/base/system_memory.h"
-#include "lazydp/embedding/initialise.h"
+#include "lazydp/embedding/table.h"
 
 namespace lazydp {
+
 namespace {
 
 namespace fs = std::filesystem;

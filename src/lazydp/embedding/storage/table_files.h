@@ -10,12 +10,21 @@
 #include <vector>
 
 #include "lazydp/base/io/folder_lock.h"
+#include "lazydp/base/types.h"
 #include "lazydp/embedding/storage/row_file.h"
-#include "lazydp/embedding/storage/table_places.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/random/seed.h"
 
 namespace lazydp {
+
+// Where tables in files have their rows: what it takes to find them again.
+
+struct TablePlaces {
+  std::string id = {};  // of the files
+  std::uint32_t epoch = 0;
+  std::vector<RowId> held = {};           // rows that were ever needed, a table
+  std::vector<std::uint64_t> seals = {};  // of their bytes, a table
+};
 
 // The rows of a step, by table; they may repeat.
 using RowsOfTables = std::span<const std::span<const RowId>>;

@@ -33,4 +33,9 @@ struct Cumulant {
 };
 Cumulant cumulant(const LossAtoms& atoms, double tilt);
 
+// Moves loss atoms onto a lattice, so that sums of losses can be composed by Fourier transform.
+
+// The same distribution on multiples of `spacing`, bounded from the side that `bound` names.
+LossAtoms on_lattice(const LossAtoms& atoms, Bound bound, double spacing);
+
 }  // namespace lazydp

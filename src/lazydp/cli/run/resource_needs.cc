@@ -1,0 +1,218 @@
+#include "lazydp/cli/run/resource_needs.h"
+
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include "lazydp/base/error.h"
+#include "lazydp/report/number_text.h"
+
+namespace lazydp::cli {
+
+namespace {
+
+constexpr double kFloat = sizeof(float);
+constexpr double kGrowth = 1.25;         // AlignedBuffer takes a quarter more than asked
+constexpr double kBytesPerStep = 100.0;  // two clocks, and the time a step took
+constexpr double kProgram = 64e6;        // code, libraries, threads' stacks, BLAS' buffers
+
+// How many histories a trainer keeps: one for rows that wait, one for EANA's rows of a step.
+double histories(const Recipe& recipe, bool decays) {
+  switch (recipe.noise) {
+    case NoisePolicy::none: return decays ? 1.0 : 0.0;
+    case NoisePolicy::every_row: return 0.0;
+    case NoisePolicy::touched_rows: return decays ? 2.0 : 1.0;
+    case NoisePolicy::lazy_each_step:
+    case NoisePolicy::lazy_aggregated: return 1.0;
+  }
+  throw InternalError("unknown NoisePolicy");
+}
+
+// The outputs of all layers and the gradients of these.
+double activation_floats(const ModelShape& shape) {
+  auto width = static_cast<double>(2 * shape.dense_features());
+  for (const auto& layers : {shape.bottom_layers(), shape.top_layers()}) {
+    for (const LayerShape& layer : layers) width += 2.0 * static_cast<double>(layer.out);
+  }
+  const double features = static_cast<double>(shape.tables() + 1) * static_cast<double>(shape.dim);
+  return width + 2.0 * (features + static_cast<double>(shape.interaction_width()));
+}
+
+double bytes_of_id(const Recipe& recipe, bool ahead) {
+  constexpr double kLateRow = 16.0;
+  return sizeof(RowId) * (ahead ? 2.0 : 1.0) + (recipe.noise == NoisePolicy::none ? 0.0 : kLateRow);
+}
+
+}  // namespace
+
+MemoryNeeds memory_needs(const ModelShape& shape, std::span<const Recipe> recipes,
+                         double weight_decay, const Performance& performance, std::uint64_t batch,
+                         Step steps, double data) {
+  const auto examples = static_cast<double>(batch);
+  const auto parameters = static_cast<double>(shape.parameters());
+  const double look_ups =
+      examples * static_cast<double>(shape.tables()) * static_cast<double>(shape.pooling);
+
+  MemoryNeeds needs{.tables = static_cast<double>(shape.table_bytes())};
+  needs.rest = kProgram + data + parameters * kFloat +
+               examples * activation_floats(shape) * kFloat * kGrowth;
+  for (const Recipe& recipe : recipes) {
+    needs.history +=
+        histories(recipe, weight_decay > 0.0) * static_cast<double>(shape.history_bytes());
+    needs.rest += parameters * kFloat + look_ups * bytes_of_id(recipe, performance.settle_ahead) +
+                  examples * static_cast<double>(shape.dense_features()) * kFloat +
+                  static_cast<double>(steps) * kBytesPerStep;
+    if (recipe.clip == ClipMethod::materialize) {
+      const auto budget = static_cast<double>(performance.materialize_bytes);
+      const double held =
+          std::max(parameters * kFloat, std::min(budget, examples * parameters * kFloat));
+      needs.rest += held * kGrowth;
+    }
+  }
+  return needs;
+}
+
+MemoryNeeds with_tables_in_files(MemoryNeeds needs, const ModelShape& shape) {
+  needs.tables = 0.0;
+  needs.history += static_cast<double>(shape.history_bytes());
+  return needs;
+}
+
+void require_memory(const MemoryNeeds& needs, std::uint64_t available) {
+  if (needs.total() <= static_cast<double>(available)) return;
+  throw UserError("this needs " + bytes_in_full(needs.total()) + " of memory (tables " +
+                  human_bytes(needs.tables) + ", history " + human_bytes(needs.history) +
+                  ", the rest " + human_bytes(needs.rest) + "), and " +
+                  bytes_in_full(static_cast<double>(available)) +
+                  " are available; use a smaller --scale, --rows, --dim or --batch");
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr double kGrowth = 1.25;      // files grow by a quarter
+constexpr double kIndex = 16.0;       // bytes a place
+constexpr double kTable = 4e6;        // the least that the files of a table take
+constexpr double kCheckpoints = 3.0;  // two are kept while a third is written
+
+// How many rows of a table so many steps read, at most.
+double rows_read(RowId rows, double steps, const RunOptions& options) {
+  const auto batch = static_cast<double>(options.batch);
+  const double most = batch + 6.0 * std::sqrt(batch);  // a Poisson batch is hardly larger
+  return std::min(static_cast<double>(rows),
+                  steps * most * static_cast<double>(options.model.shape.pooling));
+}
+
+// Steps between two checkpoints, at most.
+double interval(const RunOptions& options, const Keeping& keeping) {
+  const double all = options.plan.steps;
+  if (keeping.every_seconds > 0.0 || keeping.every_steps == 0) return all;
+  return std::min<double>(keeping.every_steps, all);
+}
+
+// The folder, or the one that it will be made in.
+fs::path existing(const std::string& path) {
+  std::error_code ignored;
+  fs::path at = fs::absolute(path, ignored);
+  while (!fs::exists(at, ignored) && at.has_relative_path()) at = at.parent_path();
+  return at;
+}
+
+struct Disk {
+  dev_t device = 0;
+  double free = 0.0;
+  double held = 0.0;  // by files that the run has already, and will write again or remove
+  double room() const { return free + held; }
+};
+
+// Of the disk that `folder` is on; `own` holds files of the run and nothing else.
+Disk disk_of(const std::string& folder, const std::string& own) {
+  Disk disk;
+  const fs::path at = existing(folder);
+  struct stat status = {};
+  struct statvfs space = {};
+  if (stat(at.c_str(), &status) != 0 || statvfs(at.c_str(), &space) != 0) {
+    throw IoError("cannot tell how much room there is in '" + at.string() + "'");
+  }
+  disk.device = status.st_dev;
+  disk.free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
+  std::error_code ignored;
+  for (fs::directory_iterator i(own, ignored), end; !ignored && i != end; i.increment(ignored)) {
+    struct stat file = {};
+    // What has a second name is a released model, which stays.
+    if (lstat(i->path().c_str(), &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 1) {
+      disk.held += 512.0 * static_cast<double>(file.st_blocks);
+    }
+  }
+  return disk;
+}
+
+void require(double bytes, double room, const std::string& what) {
+  if (bytes <= room) return;
+  throw UserError(what + " need up to " + bytes_in_full(bytes) + " of disk, and " +
+                  bytes_in_full(room) + " are free; make room, or use a smaller --scale");
+}
+
+// Everything is in a checkpoint. When the run ends, the model is written beside one of them.
+DiskNeeds needs_with_tables_in_memory(const RunOptions& options, const Keeping& keeping) {
+  const ModelShape& shape = options.model.shape;
+  const bool several = keeping.every_steps > 0 || keeping.every_seconds > 0.0;
+  const auto tables = static_cast<double>(shape.table_bytes());
+  const double one = tables + static_cast<double>(shape.parameters()) * sizeof(float) +
+                     static_cast<double>(shape.total_rows()) * sizeof(Step);
+  DiskNeeds needs;
+  if (keeping.release) needs.model = tables;
+  needs.checkpoints = std::max(one, (several ? kCheckpoints : 1.0) * one - needs.model);
+  return needs;
+}
+
+}  // namespace
+
+DiskNeeds disk_needs(const RunOptions& options, const Keeping& keeping, bool kept) {
+  if (!options.table_folder) {
+    return kept ? needs_with_tables_in_memory(options, keeping) : DiskNeeds{};
+  }
+  const ModelShape& shape = options.model.shape;
+  const double row = static_cast<double>(shape.dim) * sizeof(float) + kIndex;
+  DiskNeeds needs;
+  double held = 0.0;
+  for (const RowId rows : shape.table_rows) {
+    const double read = options.task.has_held_out() ? static_cast<double>(rows)
+                                                    : rows_read(rows, options.plan.steps, options);
+    const double copies = kept ? 2.0 * rows_read(rows, interval(options, keeping), options) : 0.0;
+    needs.tables += (read + copies) * row * kGrowth + kTable;
+    held += read;
+  }
+  if (!kept) return needs;
+  needs.checkpoints = kCheckpoints * (static_cast<double>(shape.parameters()) * sizeof(float) +
+                                      held * sizeof(Step));
+  if (keeping.release) needs.model = static_cast<double>(shape.table_bytes());
+  return needs;
+}
+
+void require_disk_for(const RunOptions& options, const Keeping& keeping, const std::string& out) {
+  const DiskNeeds needs = disk_needs(options, keeping, !out.empty());
+  const double rest = needs.checkpoints + needs.model;
+  const std::string kept = "checkpoints and model in '" + out + "'";
+  const auto disk_of_run = [&] { return disk_of(out, out + "/checkpoint"); };
+  if (!options.table_folder) {
+    if (!out.empty()) require(rest, disk_of_run().room(), kept);
+    return;
+  }
+  const std::string tables = "tables in '" + *options.table_folder + "'";
+  const Disk there = disk_of(*options.table_folder, *options.table_folder);
+  if (out.empty()) return require(needs.tables, there.room(), tables);
+  const Disk run = disk_of_run();
+  if (there.device == run.device) {
+    return require(needs.tables + rest, there.room() + run.held, tables + ", " + kept);
+  }
+  require(needs.tables, there.room(), tables);
+  require(rest, run.room(), kept);
+}
+
+}  // namespace lazydp::cli

@@ -1,0 +1,76 @@
+#pragma once
+// Which examples make up the batch of a step.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lazydp/base/types.h"
+#include "lazydp/data/dataset.h"
+#include "lazydp/random/seed.h"
+
+namespace lazydp {
+
+inline constexpr const char* kExampleUnit = "one example";
+
+// The batch of step t is a pure function of (seed, t): steps may be drawn in any order, and a step
+// that is replayed after a crash draws the same examples.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+
+  // Makes `examples` the batch of step t >= 1. Its memory is reused.
+  virtual void draw(Step t, std::vector<ExampleId>& examples) const = 0;
+
+  // Whether examples join independently of each other, as the accountants assume.
+  virtual bool poisson() const = 0;
+
+  // Of a Poisson sampler: with which probability, and whether nobody can predict who joins.
+  virtual double rate() const { return 0.0; }
+  virtual bool secret() const { return false; }
+
+  // What joins, in words: what a claim protects.
+  virtual std::string unit() const { return kExampleUnit; }
+};
+
+inline constexpr std::uint64_t kMaxExamples = std::uint64_t{1} << 40;
+
+// Every example joins every step with probability `rate`, independently; ids ascend. A batch may be
+// empty. Privacy amplification rests on nobody knowing who joined: the seed must be secret.
+std::unique_ptr<Sampler> make_poisson_sampler(const Seed& seed, std::uint64_t population,
+                                              double rate);
+
+// Exactly `batch` examples a step, walking through a fresh permutation of all of them in every
+// epoch and across its end. For benchmarks: no accountant covers it, so no epsilon is claimed.
+std::unique_ptr<Sampler> make_shuffled_sampler(const Seed& seed, std::uint64_t population,
+                                               std::uint64_t batch);
+
+// A keyed shuffle of 0 ... n - 1 that is computed where it is asked for: no table, no memory.
+
+// A Feistel network permutes the smallest power of two that holds n; a value that lands outside is
+// sent through again until it lands inside ("cycle walking"), fewer than two passes on average.
+// Its round function is quick rather than secret: good for shuffling, not for privacy.
+class Permutation {
+ public:
+  static constexpr std::size_t kRounds = 8;  // even, so that the halves end where they began
+  using Keys = std::array<std::uint64_t, kRounds>;
+
+  Permutation(std::uint64_t size, const Keys& keys);  // size in [1, 2^62]
+
+  // Where `i` goes; a bijection of [0, size).
+  std::uint64_t operator()(std::uint64_t i) const;
+
+ private:
+  std::uint64_t pass(std::uint64_t i) const;
+
+  std::uint64_t size_;
+  int low_bits_;
+  std::uint64_t low_mask_;
+  std::uint64_t high_mask_;
+  Keys keys_;
+};
+
+}  // namespace lazydp

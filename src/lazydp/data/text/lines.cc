@@ -1,0 +1,109 @@
+#include "lazydp/data/text/lines.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "lazydp/base/error.h"
+
+namespace lazydp {
+
+std::vector<std::string_view> LineBlock::parts(std::size_t count) const {
+  std::vector<std::string_view> cuts;
+  std::string_view rest = text;
+  for (std::size_t i = 0; i < count && !rest.empty(); ++i) {
+    const std::size_t share = rest.size() / (count - i);
+    const std::size_t end = rest.find('\n', share == 0 ? 0 : share - 1) + 1;  // there is one
+    cuts.push_back(rest.substr(0, end));
+    rest.remove_prefix(end);
+  }
+  return cuts;
+}
+
+LineBlocks::LineBlocks(std::vector<std::string> paths, std::size_t block_bytes)
+    : paths_(std::move(paths)), block_bytes_(block_bytes) {
+  check(block_bytes_ > kMaxLineBytes, "a block is longer than a line");
+}
+
+bool LineBlocks::next(LineBlock& block) {
+  while (input_ < paths_.size()) {
+    if (!source_) {
+      source_ = open_source(paths_[input_], &packed_bytes_);
+      started_ = false;
+    }
+    if (fill(block)) return true;
+    source_.reset();
+    ++input_;
+  }
+  return false;
+}
+
+// False at the end of the input.
+bool LineBlocks::fill(LineBlock& block) {
+  block.buffer.resize(block_bytes_ + 1);  // room for the newline that the last line may lack
+  block.then_too_long = false;
+  block.input = input_;
+  std::copy(carry_.begin(), carry_.end(), block.buffer.begin());
+  const std::size_t carried = std::exchange(carry_, {}).size();
+  const std::size_t room = block_bytes_ - carried;
+  const std::size_t got = source_->read({block.buffer.data() + carried, room});
+  text_bytes_ += got;
+  std::size_t size = carried + got;
+  const bool ended = got < room;
+  if (ended && size > 0 && block.buffer[size - 1] != '\n') block.buffer[size++] = '\n';
+  block.text = {block.buffer.data(), size};
+
+  block.starts_input = !std::exchange(started_, true);
+  constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+  if (block.starts_input && block.text.starts_with(kByteOrderMark)) block.text.remove_prefix(3);
+  if (skipping_) skip_rest_of_line(block);
+
+  const std::size_t end = block.text.rfind('\n') + 1;  // 0 if there is none
+  const std::string_view rest = block.text.substr(end);
+  block.text = block.text.substr(0, end);
+  if (rest.size() > kMaxLineBytes) {
+    block.then_too_long = skipping_ = true;
+  } else {
+    carry_.assign(rest.begin(), rest.end());
+  }
+  return !(ended && size == 0);
+}
+
+void LineBlocks::skip_rest_of_line(LineBlock& block) {
+  const std::size_t newline = block.text.find('\n');
+  skipping_ = newline == std::string_view::npos;
+  block.text.remove_prefix(skipping_ ? block.text.size() : newline + 1);
+}
+
+std::optional<Field> Fields::next_in_full() {
+  std::size_t start = next_;
+  if (trim_) {
+    while (start < line_.size() && line_[start] == ' ') ++start;
+  }
+  if (quotes_ && start < line_.size() && line_[start] == '"') return next_quoted(start);
+  std::size_t end = std::min(line_.find(separator_, start), line_.size());
+  next_ = end == line_.size() ? end + 1 : end + separator_.size();
+  if (trim_) {
+    while (end > start && line_[end - 1] == ' ') --end;
+  }
+  return Field{line_.substr(start, end - start), start + 1};
+}
+
+// A quote inside is written twice.
+std::optional<Field> Fields::next_quoted(std::size_t start) {
+  scratch_.clear();
+  std::size_t i = start + 1;
+  for (; i < line_.size(); ++i) {
+    if (line_[i] == '"' && (i + 1 == line_.size() || line_[i + 1] != '"')) break;
+    if (line_[i] == '"') ++i;
+    scratch_ += line_[i];
+  }
+  if (i >= line_.size()) return std::nullopt;
+  for (++i; trim_ && i < line_.size() && line_[i] == ' ';) ++i;
+  const bool last = i == line_.size();
+  if (!last && !line_.substr(i).starts_with(separator_)) return std::nullopt;
+  next_ = last ? i + 1 : i + separator_.size();
+  return Field{scratch_, start + 1};
+}
+
+}  // namespace lazydp

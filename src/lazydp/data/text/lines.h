@@ -1,0 +1,106 @@
+#pragma once
+// The fields of a line of text, one after the other.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lazydp/data/schema.h"
+#include "lazydp/data/text/byte_source.h"
+
+namespace lazydp {
+
+// The lines of several inputs, some megabytes at a time.
+
+inline constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
+
+// Whole lines of one input, each with its newline.
+struct LineBlock {
+  std::vector<char> buffer;
+  std::string_view text;       // in `buffer`
+  std::size_t input = 0;       // which one
+  bool starts_input = false;   // its first line is the input's first
+  bool then_too_long = false;  // behind these lines there was one that is too long, left out
+
+  // Some cuts of `text` at line ends, at most `count`, about equally long.
+  std::vector<std::string_view> parts(std::size_t count) const;
+};
+
+// Memory does not grow with the length of a line: what is longer than kMaxLineBytes is skipped. A
+// byte order mark at the start of an input is not part of its first line. The last line of an input
+// need not end with a newline.
+class LineBlocks {
+ public:
+  explicit LineBlocks(std::vector<std::string> paths,
+                      std::size_t block_bytes = std::size_t{8} << 20);
+
+  // The next block; false at the end of the last input.
+  bool next(LineBlock& block);
+
+  std::uint64_t text_bytes() const { return text_bytes_; }      // unpacked, so far
+  std::uint64_t packed_bytes() const { return packed_bytes_; }  // as they were read
+
+ private:
+  bool fill(LineBlock& block);
+  void skip_rest_of_line(LineBlock& block);
+
+  std::vector<std::string> paths_;
+  std::size_t block_bytes_;
+  std::size_t input_ = 0;
+  std::unique_ptr<ByteSource> source_;
+  bool started_ = false;     // something of this input was handed out
+  bool skipping_ = false;    // the start of the line was too long
+  std::vector<char> carry_;  // the start of a line whose end has not been read
+  std::uint64_t text_bytes_ = 0;
+  std::uint64_t packed_bytes_ = 0;
+};
+
+struct Field {
+  std::string_view value;  // without quotes and, if trimmed, spaces
+  std::size_t column = 0;  // of its first character in the line, from 1
+};
+
+class Fields {
+ public:
+  Fields(const Schema& schema, std::string_view line, std::string& scratch)
+      : separator_(schema.separator),
+        quotes_(schema.quotes),
+        trim_(schema.trim),
+        line_(line),
+        scratch_(scratch) {}
+
+  bool more() const { return next_ <= line_.size(); }
+
+  // The next one, valid until it is called again; nothing if a quote is not closed, or is followed
+  // by something else than a separator.
+  std::optional<Field> next() {
+    if (quotes_ || trim_ || separator_.size() > 1) return next_in_full();
+    const std::size_t start = next_;
+    const void* found = std::memchr(line_.data() + start, separator_[0], line_.size() - start);
+    const std::size_t end =
+        found == nullptr ? line_.size()
+                         : static_cast<std::size_t>(static_cast<const char*>(found) - line_.data());
+    next_ = end + 1;
+    return Field{line_.substr(start, end - start), start + 1};
+  }
+
+  std::size_t column() const { return next_ + 1; }  // where the next one starts
+
+ private:
+  std::optional<Field> next_in_full();
+  std::optional<Field> next_quoted(std::size_t start);
+
+  std::string_view separator_;
+  bool quotes_;
+  bool trim_;
+  std::string_view line_;
+  std::size_t next_ = 0;  // past the end of the line: there are no more
+  std::string& scratch_;
+};
+
+}  // namespace lazydp
