@@ -14,12 +14,14 @@
 #include "lazydp/bench/step_times.h"
 #include "lazydp/cli/flags.h"
 #include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/train/model_and_tables.h"
 
 namespace lazydp::cli {
 namespace {
 
-Given given_by(int argc, char** argv) {
-  Given given;
+FlagTexts given_by(int argc, char** argv) {
+  FlagTexts given;
   for (int i = 1; i + 1 < argc; i += 2) {
     const auto flag = std::ranges::find(all_flags(), argv[i], &Flag::name);
     if (flag == all_flags().end()) throw UserError(std::string("no flag is called ") + argv[i]);
@@ -28,15 +30,16 @@ Given given_by(int argc, char** argv) {
   return given;
 }
 
-void take_turns(const Given& given) {
+void take_turns(const FlagTexts& given) {
   choose_threads(given);
   const BenchOptions options = choose_bench(given);
-  const Task task = make_task(options.task, options.model.shape);
-  const Seed seed = make_seed(options.seed);
-  Session session(options.model.shape, seed);
+  const TrainingData task = load_data(options.task, options.model.shape);
+  const Seed seed = Seed::make(options.seed);
+  ModelAndTables model_and_tables(options.model.shape, seed);
   std::vector<Contender> contenders;
   for (std::size_t i = 0; i < options.contenders.size(); ++i) {
-    contenders.push_back(make_contender(options, task, options.contenders[i], seed, i, session));
+    contenders.push_back(
+        make_contender(options, task, options.contenders[i], seed, i, model_and_tables));
     for (Step round = 1; round <= options.warmup; ++round) contenders[i].trainer->step();
   }
   std::string line;

@@ -85,7 +85,7 @@ TEST(StepParts, ExtrapolateTheNoiseAndNothingElse) {
   EXPECT_DOUBLE_EQ(eager_ms_at(measured, 1e9, 10e9), 21375.0);
 }
 
-Effort tiny_effort() {
+Scale tiny_effort() {
   return {.name = "test",
           .table_bytes = 1e6,
           .far_bytes = {2e6, 3e6, 4e6, 5e6},
@@ -98,16 +98,16 @@ Effort tiny_effort() {
           .law_rows = 10};
 }
 
-TEST(Lab, MeasuresTheSameQuestionOnce) {
+TEST(Measurer, MeasuresTheSameQuestionOnce) {
   Progress progress(Progress::Style::none, std::cerr);
-  Lab lab(tiny_effort(), 1, "tables", progress);
-  Setting setting = lab.standard({"sgd", "lazydp"});
+  Measurer measurer(tiny_effort(), 1, "tables", progress);
+  Setting setting = measurer.standard({"sgd", "lazydp"});
   setting.model = "small";
-  const Measurement& first = lab.measure(setting);
-  const Measurement& again = lab.measure(setting);
+  const Measurement& first = measurer.measure(setting);
+  const Measurement& again = measurer.measure(setting);
   EXPECT_EQ(&first, &again);
   setting.batch = 16;
-  const Measurement& other = lab.measure(setting);
+  const Measurement& other = measurer.measure(setting);
   EXPECT_NE(&first, &other);
   EXPECT_EQ(first.setting.batch, 8u) << "what was measured before stays where it was";
   EXPECT_NEAR(first.table_bytes(), 1e6, 1e3);
@@ -115,21 +115,21 @@ TEST(Lab, MeasuresTheSameQuestionOnce) {
   EXPECT_THROW(first.of("eana"), InternalError);
 }
 
-TEST(Lab, SaysHowMuchASettingLacks) {
+TEST(Measurer, SaysHowMuchASettingLacks) {
   Progress progress(Progress::Style::none, std::cerr);
-  const Lab lab(tiny_effort(), 1, "tables", progress);
-  Setting setting = lab.standard({"lazydp"});
-  EXPECT_FALSE(lab.lacks(setting).has_value());
+  const Measurer measurer(tiny_effort(), 1, "tables", progress);
+  Setting setting = measurer.standard({"lazydp"});
+  EXPECT_FALSE(measurer.lacks(setting).has_value());
   setting.table_bytes = 1e15;
-  ASSERT_TRUE(lab.lacks(setting).has_value());
-  EXPECT_GT(*lab.lacks(setting), 1e15 * (1 + 4.0 / 512));
+  ASSERT_TRUE(measurer.lacks(setting).has_value());
+  EXPECT_GT(*measurer.lacks(setting), 1e15 * (1 + 4.0 / 512));
 }
 
 TEST(Sizes, AreThePapersBelowTheRunsLargest) {
-  Effort effort = tiny_effort();
+  Scale scale = tiny_effort();
   const auto sizes = [&](double largest) {
-    effort.table_bytes = largest;
-    return sizes_to_measure(effort);
+    scale.table_bytes = largest;
+    return sizes_to_measure(scale);
   };
   EXPECT_EQ(sizes(1e9), (std::vector<double>{96.14e6, 1e9}));
   EXPECT_EQ(sizes(16e9), (std::vector<double>{96.14e6, 961.4e6, 9.614e9, 16e9}));

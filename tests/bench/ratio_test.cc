@@ -5,8 +5,8 @@
 #include <cmath>
 #include <vector>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/bench/step_times.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp {
 namespace {

@@ -50,7 +50,7 @@ clean src/lazydp/cli/verbs/train.cc '#include "lazydp/train/trainer.h"' '#includ
 clean src/lazydp/train/name.cc 'std::snprintf(text, size, "%d", 1);' 'romp_around();'
 clean src/lazydp/base/parallel.cc '#include <omp.h>' '#include <immintrin.h>' '#pragma omp parallel'
 clean src/lazydp/kernels/noise.cc '#include <immintrin.h>'
-clean src/lazydp/model/gemm.cc '#include <cblas.h>'
+clean src/lazydp/model/sgemm.cc '#include <cblas.h>'
 clean src/lazydp/shard/mpi_ranks.cc '#include <mpi.h>'
 mapfile -t lines < <(yes '// a line' | head -n 300)
 clean src/lazydp/base/long.cc "${lines[@]}"

@@ -9,7 +9,7 @@ find src -type f \( -name '*.cc' -o -name '*.h' \) -print0 | sort -z | xargs -0 
   BEGIN {
     count = split("base kernels random embedding data model clip noise privacy shard train export checkpoint release audit engine report bench cli", order)
     for (i = 1; i <= count; ++i) place[order[i]] = i
-    place["python"] = place["bench"] = place["cli"]
+    place["python"] = place["report"]
     forbidden["noise", "clip"] = "clip and noise never include each other"
     forbidden["noise", "model"] = forbidden["noise", "data"] = "noise includes neither model nor data"
   }
@@ -39,7 +39,7 @@ find src -type f \( -name '*.cc' -o -name '*.h' \) -print0 | sort -z | xargs -0 
     name = substr(header, 2, length(header) - 2)
     if (name == "omp.h") only(name, "base/parallel.cc", file == "base/parallel.cc")
     if (name == "mpi.h") only(name, "shard/mpi_ranks.cc", file == "shard/mpi_ranks.cc")
-    if (name ~ /^(cblas.h|oneapi\/)/) only(name, "model/gemm.cc", file == "model/gemm.cc")
+    if (name ~ /^(cblas.h|oneapi\/)/) only(name, "model/sgemm.cc", file == "model/sgemm.cc")
     if (name ~ /^([a-z0-9]*intrin|arm_neon)\.h$/)
       only(name, "kernels and base/parallel.cc", folder == "kernels" || file == "base/parallel.cc")
 

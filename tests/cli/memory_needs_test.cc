@@ -1,9 +1,11 @@
 // What a run needs is known before it is taken.
 
+#include "lazydp/train/memory_needs.h"
+
 #include <gtest/gtest.h>
 
 #include "lazydp/base/error.h"
-#include "lazydp/cli/run/resource_needs.h"
+#include "lazydp/cli/run/disk_needs.h"
 
 namespace lazydp::cli {
 namespace {

@@ -9,12 +9,13 @@
 #include "lazydp/base/parallel.h"
 #include "lazydp/bench/bench_options.h"
 #include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/verbs/verbs.h"
 
 namespace lazydp::cli {
 namespace {
 
-Given given(const std::vector<std::pair<Text Given::*, std::string>>& said) {
-  Given all;
+FlagTexts given(const std::vector<std::pair<Text FlagTexts::*, std::string>>& said) {
+  FlagTexts all;
   for (const auto& [flag, text] : said) all.*flag = text;
   return all;
 }
@@ -33,11 +34,11 @@ TEST(RunOptions, ByDefaultTrainLazyDpOnTheClickTask) {
 }
 
 TEST(RunOptions, WhatDoesNotClipHasOtherDefaults) {
-  const RunOptions sgd = choose_run(given({{&Given::algorithm, "sgd"}}));
+  const RunOptions sgd = choose_run(given({{&FlagTexts::algorithm, "sgd"}}));
   EXPECT_EQ(sgd.batch, 256u);
   EXPECT_EQ(sgd.sampling, Sampling::shuffled) << "there is no claim to hold up";
   const RunOptions rare =
-      choose_run(given({{&Given::algorithm, "sgd"}, {&Given::sampling_rate, "1e-6"}}));
+      choose_run(given({{&FlagTexts::algorithm, "sgd"}, {&FlagTexts::sampling_rate, "1e-6"}}));
   EXPECT_EQ(rare.batch, 1u);
   EXPECT_EQ(rare.plan.mechanism.expected_batch, 1.0) << "batches of fixed size are as large";
   EXPECT_EQ(sgd.plan.steps, 3125u);
@@ -46,7 +47,8 @@ TEST(RunOptions, WhatDoesNotClipHasOtherDefaults) {
 }
 
 TEST(RunOptions, OtherModelsAreTimedOnUniformLookUps) {
-  const RunOptions run = choose_run(given({{&Given::model, "kaggle"}, {&Given::scale, "0.0001"}}));
+  const RunOptions run =
+      choose_run(given({{&FlagTexts::model, "kaggle"}, {&FlagTexts::scale, "0.0001"}}));
   EXPECT_EQ(run.task.name, "uniform");
   EXPECT_EQ(run.batch, 2048u);
   EXPECT_EQ(run.plan.mechanism.clip_norm, 0.4);
@@ -56,45 +58,49 @@ TEST(RunOptions, OtherModelsAreTimedOnUniformLookUps) {
 }
 
 TEST(RunOptions, ASmallModelThatNoLongerFitsTheClickTaskIsTimed) {
-  EXPECT_EQ(choose_run(given({{&Given::rows, "3x100"}})).task.name, "uniform");
-  EXPECT_EQ(choose_run(given({{&Given::top, "32-1"}})).task.name, "click");
+  EXPECT_EQ(choose_run(given({{&FlagTexts::rows, "3x100"}})).task.name, "uniform");
+  EXPECT_EQ(choose_run(given({{&FlagTexts::top, "32-1"}})).task.name, "click");
 }
 
 TEST(RunOptions, DeltaStaysBelowOneInTheExamples) {
   const RunOptions run =
-      choose_run(given({{&Given::scale, "10"}, {&Given::synthetic, "click:large"}}));
+      choose_run(given({{&FlagTexts::scale, "10"}, {&FlagTexts::synthetic, "click:large"}}));
   EXPECT_LT(run.delta, 1e-6);
-  EXPECT_THROW(choose_run(given({{&Given::delta, "0.001"}})), UserError);
-  EXPECT_EQ(choose_run(given({{&Given::delta, "0.001"}, {&Given::force, "true"}})).delta, 0.001);
+  EXPECT_THROW(choose_run(given({{&FlagTexts::delta, "0.001"}})), UserError);
+  EXPECT_EQ(choose_run(given({{&FlagTexts::delta, "0.001"}, {&FlagTexts::force, "true"}})).delta,
+            0.001);
 }
 
 TEST(RunOptions, SamplingRateAndBatchSayTheSame) {
-  const RunOptions by_rate = choose_run(given({{&Given::sampling_rate, "0.01"}}));
-  const RunOptions by_batch = choose_run(given({{&Given::batch, "2000"}}));
+  const RunOptions by_rate = choose_run(given({{&FlagTexts::sampling_rate, "0.01"}}));
+  const RunOptions by_batch = choose_run(given({{&FlagTexts::batch, "2000"}}));
   EXPECT_EQ(by_rate.batch, 2000u);
   EXPECT_DOUBLE_EQ(by_rate.plan.mechanism.sampling_rate, by_batch.plan.mechanism.sampling_rate);
   EXPECT_DOUBLE_EQ(by_rate.plan.mechanism.expected_batch, by_batch.plan.mechanism.expected_batch);
 }
 
 TEST(RunOptions, EpochsAreStepsOverTheData) {
-  EXPECT_EQ(choose_run(given({{&Given::epochs, "2"}, {&Given::batch, "1000"}})).plan.steps, 400u);
-  EXPECT_EQ(choose_run(given({{&Given::epochs, "0.001"}, {&Given::batch, "1000"}})).plan.steps, 1u);
+  EXPECT_EQ(choose_run(given({{&FlagTexts::epochs, "2"}, {&FlagTexts::batch, "1000"}})).plan.steps,
+            400u);
+  EXPECT_EQ(
+      choose_run(given({{&FlagTexts::epochs, "0.001"}, {&FlagTexts::batch, "1000"}})).plan.steps,
+      1u);
 }
 
 TEST(RunOptions, EveryTrainingFlagArrives) {
-  const RunOptions run = choose_run(given({{&Given::lr, "3"},
-                                           {&Given::dense_lr, "0.25"},
-                                           {&Given::lr_schedule, "warmup:7,cosine"},
-                                           {&Given::noise_schedule, "linear"},
-                                           {&Given::clip_schedule, "poly:2"},
-                                           {&Given::weight_decay, "0.125"},
-                                           {&Given::clip_norm, "2.5"},
-                                           {&Given::noise_multiplier, "0.75"},
-                                           {&Given::sampling, "shuffled"},
-                                           {&Given::accountant, "pld"},
-                                           {&Given::seed, "18446744073709551615"},
-                                           {&Given::settle, "ahead"},
-                                           {&Given::eval_every, "9"}}));
+  const RunOptions run = choose_run(given({{&FlagTexts::lr, "3"},
+                                           {&FlagTexts::dense_lr, "0.25"},
+                                           {&FlagTexts::lr_schedule, "warmup:7,cosine"},
+                                           {&FlagTexts::noise_schedule, "linear"},
+                                           {&FlagTexts::clip_schedule, "poly:2"},
+                                           {&FlagTexts::weight_decay, "0.125"},
+                                           {&FlagTexts::clip_norm, "2.5"},
+                                           {&FlagTexts::noise_multiplier, "0.75"},
+                                           {&FlagTexts::sampling, "shuffled"},
+                                           {&FlagTexts::accountant, "pld"},
+                                           {&FlagTexts::seed, "18446744073709551615"},
+                                           {&FlagTexts::settle, "ahead"},
+                                           {&FlagTexts::eval_every, "9"}}));
   EXPECT_EQ(run.plan.table_rate, 3.0);
   EXPECT_EQ(run.plan.dense_rate, 0.25);
   EXPECT_EQ(run.plan.rate_schedule.warmup, 7u);
@@ -113,31 +119,31 @@ TEST(RunOptions, EveryTrainingFlagArrives) {
 
 TEST(RunOptions, WithoutNoiseTheClipNormMayBeInfinite) {
   const RunOptions run =
-      choose_run(given({{&Given::clip_norm, "inf"}, {&Given::noise_multiplier, "0"}}));
+      choose_run(given({{&FlagTexts::clip_norm, "inf"}, {&FlagTexts::noise_multiplier, "0"}}));
   EXPECT_TRUE(std::isinf(run.plan.mechanism.clip_norm));
 }
 
 TEST(RunOptions, ThreadsAreThoseOfTheProcess) {
   const int before = thread_count();
-  choose_threads(given({{&Given::threads, "3"}}));
+  choose_threads(given({{&FlagTexts::threads, "3"}}));
   EXPECT_EQ(thread_count(), 3);
   set_thread_count(before);
 }
 
 TEST(ModelOptions, RowsAreAListWithRepeats) {
   const ModelChoice model =
-      choose_model(given({{&Given::rows, "2x30,7"}, {&Given::pooling_mode, "mean"}}));
+      choose_model(given({{&FlagTexts::rows, "2x30,7"}, {&FlagTexts::pooling_mode, "mean"}}));
   EXPECT_EQ(model.shape.table_rows, (std::vector<RowId>{30, 30, 7}));
   EXPECT_EQ(model.shape.mode, Pooling::mean);
   EXPECT_EQ(model.shape.name, "custom");
 }
 
 TEST(ModelOptions, EachSizeReplacesTheNamedModels) {
-  const ModelChoice model = choose_model(given({{&Given::model, "rmc1"},
-                                                {&Given::scale, "0.0001"},
-                                                {&Given::dim, "8"},
-                                                {&Given::bottom, "5-8"},
-                                                {&Given::pooling, "4"}}));
+  const ModelChoice model = choose_model(given({{&FlagTexts::model, "rmc1"},
+                                                {&FlagTexts::scale, "0.0001"},
+                                                {&FlagTexts::dim, "8"},
+                                                {&FlagTexts::bottom, "5-8"},
+                                                {&FlagTexts::pooling, "4"}}));
   EXPECT_EQ(model.shape.table_rows, std::vector<RowId>(10, 7500));
   EXPECT_EQ(model.shape.dim, 8u);
   EXPECT_EQ(model.shape.bottom, (std::vector<std::size_t>{5, 8}));

@@ -1,6 +1,6 @@
 // What somebody who waits gets to see.
 
-#include "lazydp/cli/progress.h"
+#include "lazydp/report/progress.h"
 
 #include <gtest/gtest.h>
 

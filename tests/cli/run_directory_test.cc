@@ -81,10 +81,10 @@ TEST(RunFolder, TrainGoesOnWithAnUnfinishedRunOfTheSameSettingsOnly) {
 
 TEST(RunFolder, ConfigHoldsFlagsWhateverTheyHold) {
   const Workplace at;
-  Given given;
+  FlagTexts given;
   given.model = "a \"b\"\\\n\t\x01";
   at.write("config.toml", config_text(given));
-  Given back;
+  FlagTexts back;
   read_config_file((at / "config.toml").string(), all_flags(), back);
   EXPECT_EQ(back.model, given.model);
 }

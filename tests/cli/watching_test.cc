@@ -122,7 +122,7 @@ TEST_F(WatchedRun, EndsWithAPageThatStandsAlone) {
             fs::perms::owner_read | fs::perms::owner_write);
 }
 
-// What a session after the checkpoint had logged is not there twice.
+// What a model_and_tables after the checkpoint had logged is not there twice.
 TEST(WatchedRuns, GoOnWithTheirLog) {
   const Workplace place;
   const Words begin = {"train", "--steps", "8",   "--batch",      "512",    "--seed",
@@ -144,8 +144,8 @@ TEST(WatchedRuns, GoOnWithTheirLog) {
   EXPECT_EQ(files, 2);
 }
 
-// TensorBoard reads files in the order of their names: a session after the clock was set back must
-// still come last. A file of the year 2065 stands for one that was written before.
+// TensorBoard reads files in the order of their names: a model_and_tables after the clock was set
+// back must still come last. A file of the year 2065 stands for one that was written before.
 TEST(WatchedRuns, GoOnAfterTheClockWasSetBack) {
   const TemporaryFolder folder;
   const std::string before = "events.out.tfevents.3000000000.999999.lazydp";

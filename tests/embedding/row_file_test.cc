@@ -64,13 +64,13 @@ TEST(RowFile, GoesBackToEitherOfTheLastTwoEpochsWhateverCameAfter) {
     std::mt19937 rng(seed);
     auto file = std::make_unique<RowFile>(open_in(folder));
     file->clear(first_values);
-    struct Kept {
+    struct PersistentRun {
       std::uint32_t epoch;
       RowId held;
       std::uint64_t seal;
       Rows rows;
     };
-    std::vector<Kept> kept = {{0, 0, 0, {}}};
+    std::vector<PersistentRun> kept = {{0, 0, 0, {}}};
     std::uint32_t epoch = 1;
     Rows rows;
     for (int round = 0; round < 60; ++round) {

@@ -1,10 +1,11 @@
 // Cards beside weights: an edited one is refused, never taken.
 
+#include "lazydp/release/card.h"
+
 #include <filesystem>
 #include <fstream>
 
 #include "lazydp/export/safetensors.h"
-#include "lazydp/release/card.h"
 #include "tests/fuzz/input.h"
 
 namespace {

@@ -8,7 +8,7 @@ void lazydp::try_input(const std::uint8_t* data, std::size_t size) {
   static const MemoryFile file;
   file.put(text_of(data, size));
   refuses_or([&] {
-    cli::Given given;
+    cli::FlagTexts given;
     cli::read_config_file(file.path(), cli::all_flags(), given);
   });
 }

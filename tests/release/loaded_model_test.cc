@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "lazydp/release/card.h"
+#include "lazydp/release/release.h"
 #include "lazydp/train/evaluation.h"
 #include "tests/support/runs.h"
 #include "tests/support/temporary_folder.h"

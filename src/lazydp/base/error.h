@@ -36,8 +36,6 @@ inline void check(bool ok, const char* invariant, const char* file = __builtin_F
   }
 }
 
-// How this folder refuses a value: its name, what was given, and what is allowed.
-
 // Throws UserError("<name> is <value>; it must be <allowed>") unless `ok`.
 template <typename Value>
 void require(bool ok, std::string_view name, const Value& value, std::string_view allowed) {
@@ -45,6 +43,13 @@ void require(bool ok, std::string_view name, const Value& value, std::string_vie
   std::ostringstream message;
   message << name << " is " << value << "; it must be " << allowed;
   throw UserError(message.str());
+}
+
+// Throws UserError("<name> is '<text>'; it must be <allowed>").
+[[noreturn]] inline void refuse(std::string_view name, std::string_view text,
+                                std::string_view allowed) {
+  throw UserError(std::string(name) + " is '" + std::string(text) + "'; it must be " +
+                  std::string(allowed));
 }
 
 }  // namespace lazydp

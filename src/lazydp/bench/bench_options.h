@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/model_options.h"
-#include "lazydp/cli/run/resource_needs.h"
-#include "lazydp/cli/run/training_data.h"
+#include "lazydp/data/training_data.h"
+#include "lazydp/model/shape.h"
+#include "lazydp/train/memory_needs.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp {
@@ -18,7 +17,7 @@ namespace lazydp {
 struct BenchOptions {
   std::vector<Recipe> contenders;
   ModelChoice model;
-  TaskChoice task;
+  DataSource task;
   Performance performance;
   std::optional<std::string> table_folder;  // where tables are in files; none: in memory
   std::uint64_t batch = 0;
@@ -33,8 +32,5 @@ struct BenchOptions {
 
 // What all contenders together take of memory, the steps that rows have waited for among it.
 MemoryNeeds memory_needs(const BenchOptions& bench);
-
-// Throws UserError for what cannot be measured, or does not fit into memory.
-BenchOptions choose_bench(const Given& given);
 
 }  // namespace lazydp

@@ -5,37 +5,37 @@
 #include <string>
 
 #include "lazydp/base/stages.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/bench/energy.h"
 #include "lazydp/bench/steady_state.h"
-#include "lazydp/cli/run/run_options.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp {
 
 namespace {
 
 // Brings a contender's rows to the lateness of a long run, where rows wait at all.
-double age(Trainer& trainer, const BenchOptions& options, const Session& session) {
+double age(Trainer& trainer, const BenchOptions& options, const ModelAndTables& model_and_tables) {
   if (trainer.updates().history(0) == nullptr) return std::numeric_limits<double>::quiet_NaN();
   const auto lookups = static_cast<double>(options.batch * options.model.shape.pooling);
-  return pre_age(trainer, session.tables, std::get<AccessLaw>(options.task.what), lookups);
+  return pre_age(trainer, model_and_tables.tables, std::get<AccessLaw>(options.task.what), lookups);
 }
 
 }  // namespace
 
 // Batches come from a seed of its own: rows that another contender has just read would be in the
 // cache.
-Contender make_contender(const BenchOptions& options, const Task& task, const Recipe& recipe,
-                         const Seed& seed, std::uint64_t number, Session& session) {
+Contender make_contender(const BenchOptions& options, const TrainingData& task,
+                         const Recipe& recipe, const Seed& seed, std::uint64_t number,
+                         ModelAndTables& model_and_tables) {
   const Plan plan = options.plan(recipe);
   Contender contender;
   contender.sampler =
       make_sampler(Sampling::shuffled, Seed::fixed(options.seed.value_or(0) + number),
                    task.train->size(), plan.mechanism.sampling_rate, options.batch);
   contender.trainer = std::make_unique<Trainer>(
-      plan, options.performance, seed, session.model, options.model.shape.mode, session.tables,
-      *task.train, *contender.sampler, session.files.get());
-  contender.lateness = age(*contender.trainer, options, session);
+      plan, options.performance, seed, model_and_tables.model, options.model.shape.mode,
+      model_and_tables.tables, *task.train, *contender.sampler, model_and_tables.files.get());
+  contender.lateness = age(*contender.trainer, options, model_and_tables);
   return contender;
 }
 
@@ -71,20 +71,21 @@ std::vector<std::size_t> order_of(Step round, std::size_t count) {
 
 }  // namespace
 
-std::vector<Measured> interleave(const BenchOptions& options, const Task& task,
+std::vector<Measured> interleave(const BenchOptions& options, const TrainingData& task,
                                  Progress& progress) {
   progress.say("preparing " + human_bytes(static_cast<double>(options.model.shape.table_bytes())) +
                " of tables, and histories as late as in a long run ...");
-  const Seed seed = make_seed(options.seed);
+  const Seed seed = Seed::make(options.seed);
   const ModelShape& shape = options.model.shape;
-  Session session = options.table_folder ? Session(shape, TableFolder{*options.table_folder, {}})
-                                         : Session(shape);
-  session.initialise(seed);
+  ModelAndTables model_and_tables =
+      options.table_folder ? ModelAndTables(shape, TableFolder{*options.table_folder, {}})
+                           : ModelAndTables(shape);
+  model_and_tables.initialise(seed);
   std::vector<Contender> contenders;
   std::vector<Measured> measured;
   for (std::size_t i = 0; i < options.contenders.size(); ++i) {
     const Recipe& recipe = options.contenders[i];
-    contenders.push_back(make_contender(options, task, recipe, seed, i, session));
+    contenders.push_back(make_contender(options, task, recipe, seed, i, model_and_tables));
     measured.push_back({.recipe = recipe,
                         .times = {},
                         .spent = {},

@@ -8,11 +8,11 @@
 
 #include "lazydp/bench/bench_options.h"
 #include "lazydp/bench/step_times.h"
-#include "lazydp/cli/progress.h"
-#include "lazydp/cli/run/training_data.h"
-#include "lazydp/cli/run/training_run.h"
 #include "lazydp/data/samplers.h"
+#include "lazydp/data/training_data.h"
 #include "lazydp/random/seed.h"
+#include "lazydp/report/progress.h"
+#include "lazydp/train/model_and_tables.h"
 #include "lazydp/train/trainer.h"
 
 namespace lazydp {
@@ -26,10 +26,11 @@ struct Contender {
   double lateness = std::numeric_limits<double>::quiet_NaN();
 };
 
-// Has a clock, a history and batches of its own, and weights in common with the session's others;
-// its rows are as late as in a long run. `number` tells contenders apart.
-Contender make_contender(const BenchOptions& options, const Task& task, const Recipe& recipe,
-                         const Seed& seed, std::uint64_t number, Session& session);
+// Has a clock, a history and batches of its own, and weights in common with the model_and_tables's
+// others; its rows are as late as in a long run. `number` tells contenders apart.
+Contender make_contender(const BenchOptions& options, const TrainingData& task,
+                         const Recipe& recipe, const Seed& seed, std::uint64_t number,
+                         ModelAndTables& model_and_tables);
 
 // Over all counted steps of one contender.
 struct Spent {
@@ -57,6 +58,7 @@ struct Measured {
 
 // Every contender has a clock, a history and batches of its own. A round is one step of each, in
 // an order that changes from round to round; the first rounds warm up and are not counted.
-std::vector<Measured> interleave(const BenchOptions& options, const Task& task, Progress& progress);
+std::vector<Measured> interleave(const BenchOptions& options, const TrainingData& task,
+                                 Progress& progress);
 
 }  // namespace lazydp

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/random/stream.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp {
 

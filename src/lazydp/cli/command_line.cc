@@ -55,7 +55,7 @@ std::vector<std::string_view> names_of(std::span<const Flag> flags) {
   return names;
 }
 
-void declare(CLI::App& app, const Flag& flag, Given& given) {
+void declare(CLI::App& app, const Flag& flag, FlagTexts& given) {
   const std::string name(flag.name);
   const std::string help(flag.help);
   Text& value = given.*flag.value;

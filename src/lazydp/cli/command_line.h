@@ -16,7 +16,7 @@ struct Verb {
   std::uint32_t takes;    // of Takes: which flags
   std::string_view summary;
   std::string_view example;
-  void (*run)(const Given& given);
+  void (*run)(const FlagTexts& given);
   std::string_view operands = {};  // what it takes beside flags: "DIR", "IN... OUT", "[NAME...]"
 };
 
@@ -26,7 +26,7 @@ std::vector<Flag> flags_of(const Verb& verb);
 // What to do: run `verb`, or, if that is null, show `text`.
 struct Command {
   const Verb* verb = nullptr;
-  Given given = {};
+  FlagTexts given = {};
   std::string text = {};
 };
 

@@ -60,7 +60,7 @@ std::vector<Setting> read_settings(const std::string& path, std::span<const Flag
   return settings;
 }
 
-void read_config_file(const std::string& path, std::span<const Flag> flags, Given& given) {
+void read_config_file(const std::string& path, std::span<const Flag> flags, FlagTexts& given) {
   for (const Setting& setting : read_settings(path, flags)) {
     Text& value = given.*std::ranges::find(flags, setting.flag, &Flag::name)->value;
     if (value) continue;

@@ -21,6 +21,6 @@ std::vector<Setting> read_settings(const std::string& path, std::span<const Flag
 // Fills what the command line left open in `given`. A key that is none of `flags`, or a value that
 // no flag could have, is a UserError that names the key and the file; a file that cannot be read
 // is an IoError.
-void read_config_file(const std::string& path, std::span<const Flag> flags, Given& given);
+void read_config_file(const std::string& path, std::span<const Flag> flags, FlagTexts& given);
 
 }  // namespace lazydp::cli

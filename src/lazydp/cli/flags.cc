@@ -39,7 +39,7 @@ constexpr std::string_view kPrivacy = "Privacy";
 constexpr std::string_view kRun = "Run";
 constexpr std::string_view kFiles = "Files";
 
-using G = Given;
+using G = FlagTexts;
 constexpr std::array kFlags = {
     Flag{"--algorithm", &G::algorithm, kTrain | kAudit, "NAME", kTraining,
          "one of `lazydp algorithms`; lazydp"},
@@ -229,10 +229,10 @@ FlagValues values_in(std::string_view hint) {
 
 FlagValues values_of(const Flag& flag) {
   FlagValues values = values_in(flag.hint);
-  if (flag.value == &Given::algorithm || flag.value == &Given::algorithms) {
+  if (flag.value == &FlagTexts::algorithm || flag.value == &FlagTexts::algorithms) {
     for (const Recipe& recipe : kRecipes) values.words.emplace_back(recipe.name);
   }
-  if (flag.value == &Given::model && flag.hint == "NAME") {
+  if (flag.value == &FlagTexts::model && flag.hint == "NAME") {
     for (const std::string_view name : model_names()) values.words.emplace_back(name);
   }
   return values;

@@ -13,7 +13,7 @@ namespace lazydp::cli {
 using Text = std::optional<std::string>;
 
 // A field for each flag; empty where the user said nothing. Flags and config files both end here.
-struct Given {
+struct FlagTexts {
   Text algorithm, algorithms, canary, runs, one_run, canaries;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
   Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs, more_steps, more_epochs;
@@ -53,7 +53,7 @@ enum Takes : std::uint32_t {
 
 struct Flag {
   std::string_view name;  // with its two dashes
-  Text Given::*value;
+  Text FlagTexts::*value;
   std::uint32_t verbs;     // of Takes
   std::string_view hint;   // what its value looks like; empty for a switch
   std::string_view group;  // in the help

@@ -27,8 +27,8 @@
 namespace lazydp::cli {
 namespace {
 
-void completion(const Given& given);  // these two read the table that they stand in
-void manual(const Given& given);
+void completion(const FlagTexts& given);  // these two read the table that they stand in
+void manual(const FlagTexts& given);
 
 constexpr std::array kVerbs = {
     Verb{"train", train_flags,
@@ -88,11 +88,11 @@ constexpr std::array kVerbs = {
          manual, "DIR"},
 };
 
-void completion(const Given& given) {
+void completion(const FlagTexts& given) {
   std::cout << completion_script(given.operands.front(), kVerbs);
 }
 
-void manual(const Given& given) {
+void manual(const FlagTexts& given) {
   const std::string& folder = given.operands.front();
   std::error_code failed;
   std::filesystem::create_directories(folder, failed);
@@ -147,9 +147,9 @@ static void leave_no_core_dump() {
 }
 
 int main(int count, char** words) {
-  namespace apps = lazydp::cli;
+  namespace cli = lazydp::cli;
   leave_no_core_dump();
-  cli::wait_politely(words);
+  cli::limit_openmp_spinning(words);
   cli::explain_bus_errors(cli::io);
   std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is then an error of writing, not an end
   try {

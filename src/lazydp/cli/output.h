@@ -9,8 +9,8 @@
 
 #include "lazydp/cli/flags.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/progress.h"
 #include "lazydp/cli/run/report.h"
+#include "lazydp/report/progress.h"
 
 namespace lazydp::cli {
 
@@ -50,7 +50,7 @@ class OutputFile {
 // `--json -` the report makes room on standard output.
 class Output {
  public:
-  explicit Output(const Given& given) : quiet_(given.quiet && truth("quiet", *given.quiet)) {
+  explicit Output(const FlagTexts& given) : quiet_(given.quiet && truth("quiet", *given.quiet)) {
     if (given.json) json_.emplace(*given.json);
   }
 

@@ -13,11 +13,6 @@
 
 namespace lazydp::cli {
 
-void refuse(std::string_view name, std::string_view text, std::string_view allowed) {
-  throw UserError(std::string(name) + " is '" + std::string(text) + "'; it must be " +
-                  std::string(allowed));
-}
-
 std::uint64_t whole_number(std::string_view name, std::string_view text, std::uint64_t least,
                            std::uint64_t most) {
   std::uint64_t value = 0;
@@ -152,7 +147,7 @@ void refuse_to_replace(const std::string& path) {
                   "remove it first");
 }
 
-InputsAndOutput inputs_and_output(const Given& given) {
+InputsAndOutput inputs_and_output(const FlagTexts& given) {
   InputsAndOutput files{{given.operands.begin(), given.operands.end() - 1}, given.operands.back()};
   if (std::ranges::count(files.inputs, "-") > 1) {
     throw UserError("'-' is named more than once; standard input can be read only once");

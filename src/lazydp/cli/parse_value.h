@@ -15,9 +15,6 @@
 
 namespace lazydp::cli {
 
-// UserError("<name> is '<text>'; it must be <allowed>").
-[[noreturn]] void refuse(std::string_view name, std::string_view text, std::string_view allowed);
-
 // All of `text` as a whole number from `least` to `most`.
 std::uint64_t whole_number(std::string_view name, std::string_view text, std::uint64_t least,
                            std::uint64_t most);
@@ -64,7 +61,7 @@ struct InputsAndOutput {
 
 // All but the last, and the last. UserError if the output is one of the inputs, or a file that is
 // there and is no data file: somebody may have forgotten to name one.
-InputsAndOutput inputs_and_output(const Given& given);
+InputsAndOutput inputs_and_output(const FlagTexts& given);
 
 // UserError if `path` is there and is no data file.
 void refuse_to_replace(const std::string& path);

@@ -11,7 +11,7 @@
 
 namespace lazydp::cli {
 
-void wait_politely(char** words) {
+void limit_openmp_spinning(char** words) {
   constexpr const char* kSpins = "GOMP_SPINCOUNT";
   if (std::getenv(kSpins) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
   // By its own path: started as /proc/self/exe the program would be called "exe" in process lists.

@@ -15,7 +15,7 @@ namespace lazydp::cli {
 // `mlperf` took 2.3 times as long as with short spinning, and the demo 167 s instead of 20. The
 // run-time library reads the setting when it is loaded, so the program starts itself once more.
 // Does nothing if the user has set GOMP_SPINCOUNT or OMP_WAIT_POLICY. `words` are those of main().
-void wait_politely(char** words);
+void limit_openmp_spinning(char** words);
 
 // SIGINT, SIGTERM and SIGHUP ask a run to stop after the step it is in.
 

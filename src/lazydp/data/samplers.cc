@@ -160,4 +160,10 @@ std::uint64_t Permutation::pass(std::uint64_t i) const {
   return high << low_bits_ | low;
 }
 
+std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::uint64_t examples,
+                                      double rate, std::uint64_t batch) {
+  return sampling == Sampling::poisson ? make_poisson_sampler(seed, examples, rate)
+                                       : make_shuffled_sampler(seed, examples, batch);
+}
+
 }  // namespace lazydp

@@ -48,6 +48,12 @@ std::unique_ptr<Sampler> make_poisson_sampler(const Seed& seed, std::uint64_t po
 std::unique_ptr<Sampler> make_shuffled_sampler(const Seed& seed, std::uint64_t population,
                                                std::uint64_t batch);
 
+enum class Sampling : std::uint8_t { poisson, shuffled };
+
+// `rate` is that of Poisson samples, `batch` the size of shuffled ones.
+std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::uint64_t examples,
+                                      double rate, std::uint64_t batch);
+
 // A keyed shuffle of 0 ... n - 1 that is computed where it is asked for: no table, no memory.
 
 // A Feistel network permutes the smallest power of two that holds n; a value that lands outside is

@@ -55,4 +55,11 @@ std::vector<std::string_view> model_names();
 // A model by name; every table has ceil(scale x rows) rows. UserError for anything else.
 ModelShape named_shape(std::string_view name, double scale = 1.0);
 
+// A model that was chosen by its name, some of its sizes perhaps replaced.
+struct ModelChoice {
+  ModelShape shape;   // its name is "custom" once a size was replaced
+  std::string named;  // the model it began as
+  double scale = 1.0;
+};
+
 }  // namespace lazydp

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 
 #include "lazydp/base/types.h"
 #include "lazydp/kernels/aes.h"
@@ -27,6 +28,11 @@ class Seed {
 
   // Somebody chose it: runs repeat, their noise is predictable, and no privacy is claimed.
   static Seed fixed(std::uint64_t value);
+
+  // A fixed one of this value; none: one from the operating system.
+  static Seed make(const std::optional<std::uint64_t>& value) {
+    return value ? fixed(*value) : from_os();
+  }
 
   // The seed of the steps that follow a state that was settled and may have been published: a fresh
   // one for a secret seed, a function of this one for a fixed seed.

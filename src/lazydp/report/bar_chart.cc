@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/report/chart.h"
 #include "lazydp/report/chart_canvas.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "lazydp/report/number_text.h"
+#include "lazydp/base/text/number_text.h"
 
 namespace lazydp {
 

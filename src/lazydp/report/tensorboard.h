@@ -14,9 +14,9 @@ namespace lazydp {
 
 using Scalars = std::vector<std::pair<std::string_view, double>>;
 
-// One file of a folder that TensorBoard is shown; each session of a run adds its own. Its times
-// never go back, whatever the clock does. Secret, like the data that the numbers come from: for its
-// owner only.
+// One file of a folder that TensorBoard is shown; each model_and_tables of a run adds its own. Its
+// times never go back, whatever the clock does. Secret, like the data that the numbers come from:
+// for its owner only.
 class EventFile {
  public:
   // Makes folder and file. `begins` is the first step to come: what files of earlier sessions say

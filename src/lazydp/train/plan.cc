@@ -98,4 +98,12 @@ Step last_affordable_step(const Plan& plan, Step now, const Ledger& spent) {
   return within;
 }
 
+const char* settle_name(const Performance& performance) {
+  return performance.settle_ahead ? "ahead" : "on-read";
+}
+
+const char* stages_name(const Performance& performance) {
+  return performance.kernels == Kernels::split ? "split" : "fused";
+}
+
 }  // namespace lazydp

@@ -44,6 +44,10 @@ struct Performance {
   std::size_t materialize_bytes = std::size_t{2} << 30;  // that DP-SGD(B) may hold at a time
 };
 
+// As --settle and --stages take them.
+const char* settle_name(const Performance& performance);
+const char* stages_name(const Performance& performance);
+
 // Training within a privacy budget: how much noise it takes, and how far it goes.
 
 // What step t of the plan does to the data.

@@ -23,9 +23,9 @@ struct Untouched {
 
 Untouched untouched_rows(const TinyRun& run) {
   Untouched count;
-  for (std::size_t k = 0; k < run.session.tables.size(); ++k) {
+  for (std::size_t k = 0; k < run.model_and_tables.tables.size(); ++k) {
     const Table before = run.initial_table(k);
-    const Table& after = run.session.tables[k];
+    const Table& after = run.model_and_tables.tables[k];
     for (RowId row = 0; row < after.rows(); ++row) {
       if (std::ranges::equal(before.row(row), after.row(row))) ++count.rows;
     }
@@ -34,11 +34,11 @@ Untouched untouched_rows(const TinyRun& run) {
   return count;
 }
 
-AuditFinding verdict_on(const Lab& lab, std::string_view algorithm) {
+AuditFinding verdict_on(const Measurer& measurer, std::string_view algorithm) {
   AuditPlan plan;
   plan.run.recipe = recipe(algorithm);
-  plan.runs = lab.effort().audit_runs;
-  plan.seed = lab.seed();
+  plan.runs = measurer.scale().audit_runs;
+  plan.seed = measurer.seed();
   return audit(plan);
 }
 
@@ -51,18 +51,18 @@ std::string outcome(Verdict verdict) {
   return ": too few runs to tell";
 }
 
-void count_leaks(Lab& lab, Findings& findings) {
+void count_leaks(Measurer& measurer, Findings& findings) {
   const TinySetting setting{
-      .shape = shape_of("mlperf", std::min(kLeakBytes, lab.effort().table_bytes)),
+      .shape = shape_of("mlperf", std::min(kLeakBytes, measurer.scale().table_bytes)),
       .synthetic = "skew:10",
-      .batch = lab.effort().batch(),
-      .steps = lab.effort().leak_steps,
-      .seed = lab.seed() + 1};
+      .batch = measurer.scale().batch(),
+      .steps = measurer.scale().leak_steps,
+      .seed = measurer.seed() + 1};
   std::vector<std::string> told;
   for (const std::string_view name : {"eana", "lazydp"}) {
-    lab.progress().say("  counting rows that " + std::string(name) + " leaves without noise");
+    measurer.progress().say("  counting rows that " + std::string(name) + " leaves without noise");
     const Untouched count = untouched_rows(TinyRun(setting, name));
-    const AuditFinding finding = verdict_on(lab, name);
+    const AuditFinding finding = verdict_on(measurer, name);
     findings.sheet.add({"rows never noised", "", std::string(name),
                         cell(static_cast<double>(count.rows)), "",
                         std::string(name_of(Standing::counted))});
@@ -87,17 +87,17 @@ void count_leaks(Lab& lab, Findings& findings) {
 
 }  // namespace
 
-Findings eana(Lab& lab) {
+Findings eana(Measurer& measurer) {
   Findings findings;
   findings.sheet.columns = {"what", "batch", "algorithm", "value", "beside", "standing"};
-  const Measurement& normal = lab.measure(contest(lab, lab.effort().batch()));
+  const Measurement& normal = measurer.measure(contest(measurer, measurer.scale().batch()));
   BarChart chart = empty_bars("LazyDP and EANA, normalised to SGD at the default batch",
                               how(normal) + ", " + size_text(normal.table_bytes()),
                               "times SGD's step", {"sgd", "eana", "lazydp"});
   double least = std::numeric_limits<double>::max();
   double most = std::numeric_limits<double>::lowest();
-  for (const std::uint64_t batch : lab.effort().batches) {
-    const Measurement& m = lab.measure(contest(lab, batch));
+  for (const std::uint64_t batch : measurer.scale().batches) {
+    const Measurement& m = measurer.measure(contest(measurer, batch));
     chart.groups.push_back("batch " + with_commas(static_cast<double>(batch)));
     for (BarSeries& series : chart.series) {
       series.bars.push_back({.value = m.ms(series.name) / normal.ms("sgd")});
@@ -113,7 +113,7 @@ Findings eana(Lab& lab) {
       {"LazyDP slower than EANA", "27 % to 37 %", percent(least) + " to " + percent(most),
        "both draw a normal for each float of the rows they touch; LazyDP also prices what a row "
        "has missed, and settles when rows are read"});
-  count_leaks(lab, findings);
+  count_leaks(measurer, findings);
   return findings;
 }
 

@@ -28,12 +28,12 @@ struct Span {
 
 }  // namespace
 
-Findings end_to_end(Lab& lab) {
+Findings end_to_end(Measurer& measurer) {
   Findings findings;
   findings.sheet.columns = {
       "table_bytes",          "batch",   "algorithm", "step_ms", "times_sgd_default",
       "times_sgd_same_batch", "standing"};
-  const Measurement& normal = lab.measure(contest(lab, lab.effort().batch()));
+  const Measurement& normal = measurer.measure(contest(measurer, measurer.scale().batch()));
   const double unit = normal.ms("sgd");
   const std::vector<std::string> names(kShown.begin(), kShown.end());
   BarChart chart =
@@ -43,8 +43,8 @@ Findings end_to_end(Lab& lab) {
                             "not measured: eager noise linear in bytes, all else as measured",
                             "times SGD's step", names, ChartAxis::Scale::logarithmic);
   Span eager, no_ans, lazy, gain, eager_far, gain_far;
-  for (const std::uint64_t batch : lab.effort().batches) {
-    const Measurement& m = lab.measure(contest(lab, batch));
+  for (const std::uint64_t batch : measurer.scale().batches) {
+    const Measurement& m = measurer.measure(contest(measurer, batch));
     chart.groups.push_back("batch " + with_commas(static_cast<double>(batch)));
     far.groups.push_back(chart.groups.back());
     for (std::size_t i = 0; i < kShown.size(); ++i) {

@@ -11,8 +11,8 @@
 
 namespace lazydp::paper {
 
-Findings energy(Lab& lab) {
-  const Measurement& m = lab.measure(contest(lab, lab.effort().batch()));
+Findings energy(Measurer& measurer) {
+  const Measurement& m = measurer.measure(contest(measurer, measurer.scale().batch()));
   const bool readable = !std::isnan(m.of("sgd").spent.joules);
   const auto a_step = [&](const Measured& each) {
     return (readable ? each.spent.joules : each.spent.cpu_seconds) / each.times.steps();

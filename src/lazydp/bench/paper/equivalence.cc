@@ -29,10 +29,10 @@ double largest_difference(TinyRun& a, TinyRun& b) {
       most = std::max(most, std::abs(static_cast<double>(x[i]) - static_cast<double>(y[i])));
     }
   };
-  look(a.session.model.parameters(), b.session.model.parameters());
-  for (std::size_t k = 0; k < a.session.tables.size(); ++k) {
-    for (RowId row = 0; row < a.session.tables[k].rows(); ++row) {
-      look(a.session.tables[k].row(row), b.session.tables[k].row(row));
+  look(a.model_and_tables.model.parameters(), b.model_and_tables.model.parameters());
+  for (std::size_t k = 0; k < a.model_and_tables.tables.size(); ++k) {
+    for (RowId row = 0; row < a.model_and_tables.tables[k].rows(); ++row) {
+      look(a.model_and_tables.tables[k].row(row), b.model_and_tables.tables[k].row(row));
     }
   }
   return most;
@@ -52,9 +52,9 @@ Moves moves_of(const TinyRun& run) {
   const double std = s.rate * s.noise_multiplier * kClipNorm / static_cast<double>(s.batch) *
                      std::sqrt(static_cast<double>(s.steps));
   Moves moves;
-  for (std::size_t k = 0; k < run.session.tables.size(); ++k) {
+  for (std::size_t k = 0; k < run.model_and_tables.tables.size(); ++k) {
     const Table before = run.initial_table(k);
-    const Table& after = run.session.tables[k];
+    const Table& after = run.model_and_tables.tables[k];
     for (RowId row = 0; row < after.rows(); ++row) {
       const bool read = run.read[k][static_cast<std::size_t>(row)];
       std::vector<double>& values = read ? moves.of_read : moves.of_unread;
@@ -102,14 +102,15 @@ ChartLine normal_density() {
 
 }  // namespace
 
-Findings equivalence(Lab& lab) {
+Findings equivalence(Measurer& measurer) {
   Findings findings;
   findings.sheet.columns = {"what", "algorithm", "value", "probability", "standing"};
   const std::string measured(name_of(Standing::measured));
-  TinySetting setting{
-      .shape = tiny_shape(lab.effort().law_rows), .synthetic = "skew:10", .seed = lab.seed() + 1};
+  TinySetting setting{.shape = tiny_shape(measurer.scale().law_rows),
+                      .synthetic = "skew:10",
+                      .seed = measurer.seed() + 1};
 
-  lab.progress().say("  comparing weights of LazyDP without ANS and of DP-SGD(F)");
+  measurer.progress().say("  comparing weights of LazyDP without ANS and of DP-SGD(F)");
   TinyRun eager(setting, "dpsgd-f");
   TinyRun late(setting, "lazydp-no-ans");
   TinyRun aggregated(setting, "lazydp");
@@ -130,7 +131,7 @@ Findings equivalence(Lab& lab) {
   std::string told;
   double least_probability = 1.0;
   for (const std::string_view name : {"dpsgd-f", "lazydp"}) {
-    lab.progress().say("  testing the law of " + std::string(name) + "'s noise");
+    measurer.progress().say("  testing the law of " + std::string(name) + "'s noise");
     const Moves moves = moves_of(TinyRun(setting, name));
     for (const auto& [rows, values] : {std::pair{"rows that were read", &moves.of_read},
                                        std::pair{"rows that were never read", &moves.of_unread}}) {
@@ -162,7 +163,7 @@ Findings equivalence(Lab& lab) {
        least_probability < 1e-6
            ? "NOT the same distribution"
            : "the same distribution, as far as " +
-                 with_commas(4.0 * 16.0 * static_cast<double>(lab.effort().law_rows)) +
+                 with_commas(4.0 * 16.0 * static_cast<double>(measurer.scale().law_rows)) +
                  " weights can tell"}};
   return findings;
 }

@@ -62,16 +62,16 @@ std::vector<Cells> table_of(const std::vector<Comparison>& comparisons) {
 
 }  // namespace
 
-std::string circumstances(const Effort& effort) {
+std::string circumstances(const Scale& scale) {
   return processor() + ", " + std::to_string(thread_count()) + " threads, " +
          human_bytes(static_cast<double>(available_memory())) + " of memory free, noise by " +
          std::string(best_noise_path().name) + ", products by " + std::string(sgemm_library()) +
-         "; " + std::string(effort.name) + " run with tables of up to " +
-         human_bytes(effort.table_bytes);
+         "; " + std::string(scale.name) + " run with tables of up to " +
+         human_bytes(scale.table_bytes);
 }
 
-std::string index_page(const Effort& effort, const std::vector<Done>& done) {
-  HtmlPage page("LazyDP: the paper's experiments on this machine", circumstances(effort));
+std::string index_page(const Scale& scale, const std::vector<Done>& done) {
+  HtmlPage page("LazyDP: the paper's experiments on this machine", circumstances(scale));
   page.paragraph(
       "Solid bars and lines were measured here, interleaved in one process. Outlines were not: "
       "they "
@@ -79,7 +79,7 @@ std::string index_page(const Effort& effort, const std::vector<Done>& done) {
       "noise "
       "is linear in the bytes of the tables and nothing else changes. LazyDP without ANS is timed "
       "with rows as late as in the middle of a long run.");
-  if (effort.name == "smoke") {
+  if (scale.name == "smoke") {
     page.warning("A smoke run: batches and tables are tiny, and its times mean nothing.");
   }
   for (const Done& each : done) {

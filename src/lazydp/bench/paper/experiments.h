@@ -15,26 +15,26 @@ struct Experiment {
   std::string_view name;   // on the command line, and of its files
   std::string_view title;  // what is shown
   std::string_view where;  // in the paper
-  Findings (*run)(Lab& lab);
+  Findings (*run)(Measurer& measurer);
 };
 
 std::span<const Experiment> experiments();  // in the paper's order
 
-Findings time_breakdown(Lab& lab);
-Findings table_accesses(Lab& lab);
-Findings update_breakdown(Lab& lab);
-Findings vector_throughput(Lab& lab);
-Findings reductions(Lab& lab);
-Findings end_to_end(Lab& lab);
-Findings lazydp_breakdown(Lab& lab);
-Findings energy(Lab& lab);
-Findings memory_overhead(Lab& lab);
-Findings table_size(Lab& lab);
-Findings pooling(Lab& lab);
-Findings models(Lab& lab);
-Findings skew(Lab& lab);
-Findings eana(Lab& lab);
-Findings equivalence(Lab& lab);
+Findings time_breakdown(Measurer& measurer);
+Findings table_accesses(Measurer& measurer);
+Findings update_breakdown(Measurer& measurer);
+Findings vector_throughput(Measurer& measurer);
+Findings reductions(Measurer& measurer);
+Findings end_to_end(Measurer& measurer);
+Findings lazydp_breakdown(Measurer& measurer);
+Findings energy(Measurer& measurer);
+Findings memory_overhead(Measurer& measurer);
+Findings table_size(Measurer& measurer);
+Findings pooling(Measurer& measurer);
+Findings models(Measurer& measurer);
+Findings skew(Measurer& measurer);
+Findings eana(Measurer& measurer);
+Findings equivalence(Measurer& measurer);
 
 // All experiments of a run on one page that needs nothing but itself.
 
@@ -44,9 +44,9 @@ struct Done {
   double seconds = 0.0;
 };
 
-// The command, the machine and the effort, in words.
-std::string circumstances(const Effort& effort);
+// The command, the machine and the scale, in words.
+std::string circumstances(const Scale& scale);
 
-std::string index_page(const Effort& effort, const std::vector<Done>& done);
+std::string index_page(const Scale& scale, const std::vector<Done>& done);
 
 }  // namespace lazydp::paper

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/bench/paper/measurer.h"
 #include "lazydp/report/chart.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp::paper {
 

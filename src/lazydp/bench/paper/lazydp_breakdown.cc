@@ -10,10 +10,10 @@
 #include "lazydp/bench/paper/findings.h"
 #include "lazydp/bench/paper/measurer.h"
 #include "lazydp/bench/paper/settings.h"
-#include "lazydp/cli/run/training_run.h"
 #include "lazydp/noise/history.h"
 #include "lazydp/noise/variance_clock.h"
 #include "lazydp/report/chart.h"
+#include "lazydp/train/model_and_tables.h"
 
 namespace lazydp::paper {
 
@@ -79,7 +79,7 @@ double lap(std::chrono::steady_clock::time_point& last) {
 // On batches of this setting's model and task, with histories and a clock of their own. Means over
 // so many batches after a first one.
 OverheadPasses time_overhead_passes(const BenchOptions& options, Step batches) {
-  const Task task = make_task(options.task, options.model.shape);
+  const TrainingData task = load_data(options.task, options.model.shape);
   const Recipe& lazy = recipe("lazydp");
   const Plan plan = options.plan(lazy);
   const auto sampler =
@@ -128,8 +128,8 @@ OverheadPasses time_overhead_passes(const BenchOptions& options, Step batches) {
 
 }  // namespace
 
-Findings lazydp_breakdown(Lab& lab) {
-  const Measurement& m = lab.measure(staged(lab, lab.effort().table_bytes));
+Findings lazydp_breakdown(Measurer& measurer) {
+  const Measurement& m = measurer.measure(staged(measurer, measurer.scale().table_bytes));
   const StepParts parts = parts_of(m.of("lazydp"));
   const UpdateParts update = update_of(m.of("lazydp"));
   const double total = parts.total();
@@ -157,7 +157,7 @@ Findings lazydp_breakdown(Lab& lab) {
   }
   findings.pictures.push_back({"", svg_of(chart)});
 
-  const OverheadPasses passes = time_overhead_passes(m.options, lab.effort().rounds);
+  const OverheadPasses passes = time_overhead_passes(m.options, measurer.scale().rounds);
   add("overhead in three passes: duplicates", passes.duplicates_ms);
   add("overhead in three passes: history read and std", passes.read_ms);
   add("overhead in three passes: history write", passes.write_ms);

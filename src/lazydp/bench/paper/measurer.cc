@@ -8,9 +8,8 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/memory.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/bench/step_times.h"
-#include "lazydp/cli/run/report.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp::paper {
 
@@ -31,7 +30,7 @@ double Measurement::ms(std::string_view algorithm) const {
 }
 
 double Measurement::ratio(std::string_view numerator, std::string_view denominator) const {
-  return cli::ratio(of(numerator).times.compute_ms(), of(denominator).times.compute_ms()).median;
+  return lazydp::ratio(of(numerator).times.compute_ms(), of(denominator).times.compute_ms()).median;
 }
 
 double Measurement::table_bytes() const {
@@ -45,13 +44,13 @@ double Measurement::lateness() const {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-Setting Lab::standard(std::vector<std::string_view> algorithms) const {
+Setting Measurer::standard(std::vector<std::string_view> algorithms) const {
   return {.table_bytes = effort_.table_bytes,
           .batch = effort_.batch(),
           .algorithms = std::move(algorithms)};
 }
 
-BenchOptions Lab::options_of(const Setting& setting) const {
+BenchOptions Measurer::options_of(const Setting& setting) const {
   BenchOptions options;
   for (const std::string_view name : setting.algorithms) {
     options.contenders.push_back(recipe(name));
@@ -70,13 +69,13 @@ BenchOptions Lab::options_of(const Setting& setting) const {
   return options;
 }
 
-std::optional<double> Lab::lacks(const Setting& setting) const {
+std::optional<double> Measurer::lacks(const Setting& setting) const {
   const double needs = memory_needs(options_of(setting)).total();
   if (needs <= static_cast<double>(available_memory())) return std::nullopt;
   return needs;
 }
 
-const Measurement& Lab::measure(const Setting& setting) {
+const Measurement& Measurer::measure(const Setting& setting) {
   const auto known = std::ranges::find(measured_, setting, &Measurement::setting);
   if (known != measured_.end()) return *known;
   BenchOptions options = options_of(setting);
@@ -85,7 +84,7 @@ const Measurement& Lab::measure(const Setting& setting) {
                 std::string(setting.synthetic) + ", batch " + std::to_string(setting.batch) + ", " +
                 stages_name(options.performance) + " kernels");
   require_memory(memory_needs(options), available_memory());
-  const Task task = make_task(options.task, options.model.shape);
+  const TrainingData task = load_data(options.task, options.model.shape);
   std::vector<Measured> measured = interleave(options, task, progress_);
   std::error_code ignored;
   if (setting.tables_in_files) std::filesystem::remove(folder_, ignored);  // it is empty again

@@ -11,7 +11,7 @@
 #include "lazydp/bench/bench_options.h"
 #include "lazydp/bench/interleaved_steps.h"
 #include "lazydp/bench/paper/scale.h"
-#include "lazydp/cli/progress.h"
+#include "lazydp/report/progress.h"
 
 namespace lazydp::paper {
 
@@ -41,20 +41,20 @@ struct Measurement {
   double lateness() const;  // steps that rows have waited; NaN if nobody's wait
 };
 
-class Lab {
+class Measurer {
  public:
   // Tables that are in files are in `folder` while they are needed.
-  Lab(const Effort& effort, std::uint64_t seed, std::string folder, Progress& progress)
-      : effort_(effort), seed_(seed), folder_(std::move(folder)), progress_(progress) {}
+  Measurer(const Scale& scale, std::uint64_t seed, std::string folder, Progress& progress)
+      : effort_(scale), seed_(seed), folder_(std::move(folder)), progress_(progress) {}
 
-  const Effort& effort() const { return effort_; }
+  const Scale& scale() const { return effort_; }
   std::uint64_t seed() const { return seed_; }
   Progress& progress() { return progress_; }
 
   // The paper's default: `mlperf` as large as this run takes on, at its default batch.
   Setting standard(std::vector<std::string_view> algorithms) const;
 
-  // Stays valid as long as the lab.
+  // Stays valid as long as the measurer.
   const Measurement& measure(const Setting& setting);
 
   // The bytes that a setting needs, if this machine does not have them.
@@ -63,7 +63,7 @@ class Lab {
  private:
   BenchOptions options_of(const Setting& setting) const;
 
-  Effort effort_;
+  Scale effort_;
   std::uint64_t seed_;
   std::string folder_;
   Progress& progress_;

@@ -34,22 +34,22 @@ double queue_bytes(const ModelShape& shape, std::uint64_t batch) {
 }
 
 // Of a trainer's real histories, for tables of a size that fits.
-double history_bytes_a_row(Lab& lab) {
-  const Measurement& m = lab.measure(contest(lab, lab.effort().batch()));
+double history_bytes_a_row(Measurer& measurer) {
+  const Measurement& m = measurer.measure(contest(measurer, measurer.scale().batch()));
   return static_cast<double>(m.of("lazydp").history_bytes) /
          static_cast<double>(m.options.model.shape.total_rows());
 }
 
 }  // namespace
 
-Findings memory_overhead(Lab& lab) {
+Findings memory_overhead(Measurer& measurer) {
   Findings findings;
   findings.sheet.columns = {"model",         "table_bytes", "history_bytes",
                             "history_share", "queue_bytes", "standing"};
   BarChart chart = empty_bars("Memory that LazyDP adds", "history, of full-size models",
                               "% of the tables", {"history"});
-  const double a_row = history_bytes_a_row(lab);
-  const std::uint64_t batch = lab.effort().batch();
+  const double a_row = history_bytes_a_row(measurer);
+  const std::uint64_t batch = measurer.scale().batch();
   double worst_rmc = 0.0;
   for (const std::string_view name : kModels) {
     const ModelShape shape = named_shape(name);

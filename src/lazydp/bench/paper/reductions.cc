@@ -25,8 +25,8 @@ NoiseCost cost_of(const Measured& m) {
 
 }  // namespace
 
-Findings reductions(Lab& lab) {
-  const Measurement& m = lab.measure(staged(lab, lab.effort().table_bytes));
+Findings reductions(Measurer& measurer) {
+  const Measurement& m = measurer.measure(staged(measurer, measurer.scale().table_bytes));
   Findings findings;
   findings.sheet.columns = {"table_bytes",     "algorithm",         "noise_sampling_ms",
                             "noise_update_ms", "noisy_gradient_ms", "step_ms",

@@ -4,14 +4,14 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 
 #include "lazydp/base/types.h"
-#include "lazydp/cli/flags.h"
 
 namespace lazydp::paper {
 
-struct Effort {
+struct Scale {
   std::string_view name;
   double table_bytes;                    // of the default model; 0: three quarters of free memory
   std::array<double, 4> far_bytes;       // tables that the paper has and memory may not; in files
@@ -26,8 +26,11 @@ struct Effort {
   std::uint64_t batch() const { return batches[1]; }
 };
 
-// What --smoke, --quick and --max-table-gb say; neither is the full run. UserError for tables that
-// cannot be in this machine's memory.
-Effort choose_effort(const Given& given);
+// A minute, a quarter of an hour, or all that this machine can take.
+enum class ScaleName : std::uint8_t { smoke, quick, full };
+
+// With tables of `table_bytes`, if these are given. Throws UserError for tables that cannot be in
+// this machine's memory.
+Scale scale_of(ScaleName name, std::optional<double> table_bytes);
 
 }  // namespace lazydp::paper

@@ -22,8 +22,8 @@ double mean_of(const std::vector<Outcome>& outcomes, double Outcome::*part) {
 }
 
 // LazyDP's own share of its step.
-double overhead_share(Lab& lab, const Setting& setting) {
-  const Measurement& lazy = lab.measure(own_overhead(setting));
+double overhead_share(Measurer& measurer, const Setting& setting) {
+  const Measurement& lazy = measurer.measure(own_overhead(setting));
   return update_of(lazy.of("lazydp")).overhead / parts_of(lazy.of("lazydp")).total();
 }
 
@@ -52,12 +52,12 @@ struct Told {
 
 // Tables larger than this run keeps in memory are in files, for all but DP-SGD(F), which writes
 // every row at every step. Of that, the memory that it would need.
-void tell_from_files(Lab& lab, const Variation& variation, double unit, BarChart& chart,
+void tell_from_files(Measurer& measurer, const Variation& variation, double unit, BarChart& chart,
                      Study& study) {
   Sheet& sheet = study.findings.sheet;
   const Variation there = {variation.label, in_files(variation.setting)};
-  const Measurement& m = lab.measure(there.setting);
-  study.overhead_shares.push_back(overhead_share(lab, there.setting));
+  const Measurement& m = measurer.measure(there.setting);
+  study.overhead_shares.push_back(overhead_share(measurer, there.setting));
   chart.groups.push_back(there.label + ", files");
   for (std::size_t i = 0; i < m.setting.algorithms.size(); ++i) {
     const std::string_view name = m.setting.algorithms[i];
@@ -72,7 +72,7 @@ void tell_from_files(Lab& lab, const Variation& variation, double unit, BarChart
   }
   Variation eager = variation;
   eager.setting.algorithms = {kShown.back()};
-  const std::optional<double> needs = lab.lacks(eager.setting);
+  const std::optional<double> needs = measurer.lacks(eager.setting);
   const Standing standing = needs ? Standing::out_of_memory : Standing::not_measured;
   chart.series.back().bars.push_back(
       {.note = std::string(name_of(standing)) + (needs ? ": " + human_bytes(*needs) : "")});
@@ -102,7 +102,8 @@ std::string Study::overheads() const {
   return percent(least) + " to " + percent(most);
 }
 
-Study study(Lab& lab, const std::string& title, const std::vector<Variation>& variations) {
+Study study(Measurer& measurer, const std::string& title,
+            const std::vector<Variation>& variations) {
   Study result;
   Sheet& sheet = result.findings.sheet;
   sheet.columns = {"variation", "tables_in",    "table_bytes",           "algorithm",
@@ -112,12 +113,12 @@ Study study(Lab& lab, const std::string& title, const std::vector<Variation>& va
                           "not measured: eager noise linear in bytes, all else as measured");
   double unit = 0.0;
   for (const Variation& variation : variations) {
-    if (variation.setting.table_bytes > lab.effort().table_bytes) {
-      tell_from_files(lab, variation, unit, near, result);
+    if (variation.setting.table_bytes > measurer.scale().table_bytes) {
+      tell_from_files(measurer, variation, unit, near, result);
       continue;
     }
-    const Measurement& m = lab.measure(variation.setting);
-    const double overhead = overhead_share(lab, variation.setting);
+    const Measurement& m = measurer.measure(variation.setting);
+    const double overhead = overhead_share(measurer, variation.setting);
     const auto paper_bytes =
         static_cast<double>(named_shape(variation.setting.model).table_bytes());
     const double there = eager_ms_at(m.of("dpsgd-f"), m.table_bytes(), paper_bytes);

@@ -33,6 +33,6 @@ struct Study {
 // Measures every variation; one whose tables are larger than the run's largest has them in files,
 // without DP-SGD(F). The first variation's are in memory. The second picture has DP-SGD(F)
 // with the paper's tables, extrapolated.
-Study study(Lab& lab, const std::string& title, const std::vector<Variation>& variations);
+Study study(Measurer& measurer, const std::string& title, const std::vector<Variation>& variations);
 
 }  // namespace lazydp::paper

@@ -8,17 +8,17 @@
 
 namespace lazydp::paper {
 
-Findings models(Lab& lab) {
+Findings models(Measurer& measurer) {
   std::vector<Variation> variations;
   for (const std::string_view name : {"rmc1", "rmc2", "rmc3"}) {
-    Setting setting = variation(lab);
+    Setting setting = variation(measurer);
     setting.model = name;
     variations.push_back({std::string(name), setting});
   }
-  Study found = study(lab, "Sensitivity to the model", variations);
+  Study found = study(measurer, "Sensitivity to the model", variations);
   found.findings.comparisons = {
       {"LazyDP faster than DP-SGD(F), mean of RMC1, 2, 3", "52.7x at 96 GB",
-       times_text(found.mean_gain()) + " at " + human_bytes(lab.effort().table_bytes) + "; " +
+       times_text(found.mean_gain()) + " at " + human_bytes(measurer.scale().table_bytes) + "; " +
            times_text(found.mean_far_gain()) + " extrapolated to 96 GB",
        "embedding-heavy: many look-ups a step, so that LazyDP has more to do"},
       {"LazyDP's overhead, share of its step", "8.9 % to 11.9 %", found.overheads(),
@@ -26,18 +26,18 @@ Findings models(Lab& lab) {
   return found.findings;
 }
 
-Findings pooling(Lab& lab) {
+Findings pooling(Measurer& measurer) {
   std::vector<Variation> variations;
   for (const std::size_t lookups : {1, 10, 20, 30}) {
-    Setting setting = variation(lab);
+    Setting setting = variation(measurer);
     setting.pooling = lookups;
     variations.push_back({"pooling " + std::to_string(lookups), setting});
   }
-  Study found = study(lab, "Sensitivity to pooling", variations);
+  Study found = study(measurer, "Sensitivity to pooling", variations);
   const Outcome& last = found.outcomes.back();
   found.findings.comparisons = {
       {"LazyDP faster than DP-SGD(F) at pooling 30", "16.7x at 96 GB",
-       times_text(last.gain) + " at " + human_bytes(lab.effort().table_bytes) + "; " +
+       times_text(last.gain) + " at " + human_bytes(measurer.scale().table_bytes) + "; " +
            times_text(last.far_gain) + " extrapolated to 96 GB",
        "the gain falls with pooling in both: look-ups grow and the eager noise does not"},
       {"LazyDP's overhead over pooling 1 to 30", "not stated", found.overheads(),
@@ -45,18 +45,18 @@ Findings pooling(Lab& lab) {
   return found.findings;
 }
 
-Findings skew(Lab& lab) {
+Findings skew(Measurer& measurer) {
   std::vector<Variation> variations;
   for (const auto& [label, synthetic] : std::initializer_list<std::pair<const char*, const char*>>{
            {"low (36 %)", "skew:36"}, {"medium (10 %)", "skew:10"}, {"high (0.6 %)", "skew:0.6"}}) {
-    Setting setting = variation(lab);
+    Setting setting = variation(measurer);
     setting.synthetic = synthetic;
     variations.push_back({label, setting});
   }
-  Study found = study(lab, "Sensitivity to skew", variations);
+  Study found = study(measurer, "Sensitivity to skew", variations);
   found.findings.comparisons = {
       {"LazyDP faster than DP-SGD(F), mean over skews", "129x at 96 GB",
-       times_text(found.mean_gain()) + " at " + human_bytes(lab.effort().table_bytes) + "; " +
+       times_text(found.mean_gain()) + " at " + human_bytes(measurer.scale().table_bytes) + "; " +
            times_text(found.mean_far_gain()) + " extrapolated to 96 GB",
        "skew leaves fewer distinct rows to settle; look-ups follow Zipf's law, the paper's come "
        "from a data set"},
@@ -65,32 +65,32 @@ Findings skew(Lab& lab) {
   return found.findings;
 }
 
-Findings table_size(Lab& lab) {
+Findings table_size(Measurer& measurer) {
   std::vector<Variation> variations;
-  const double largest = lab.effort().table_bytes;
+  const double largest = measurer.scale().table_bytes;
   for (const double share : {0.25, 0.5, 1.0}) {
-    Setting setting = variation(lab);
+    Setting setting = variation(measurer);
     setting.table_bytes = share * largest;
     variations.push_back({size_text(setting.table_bytes), setting});
   }
-  const Measurement& least = lab.measure(variations.front().setting);
-  const Measurement& most = lab.measure(variations.back().setting);
-  for (const double bytes : lab.effort().far_bytes) {
+  const Measurement& least = measurer.measure(variations.front().setting);
+  const Measurement& most = measurer.measure(variations.back().setting);
+  for (const double bytes : measurer.scale().far_bytes) {
     if (bytes <= largest) continue;
-    Setting setting = variation(lab);
+    Setting setting = variation(measurer);
     setting.table_bytes = bytes;
     variations.push_back({size_text(bytes), setting});
   }
-  Study found = study(lab, "Sensitivity to table size", variations);
+  Study found = study(measurer, "Sensitivity to table size", variations);
   Findings& findings = found.findings;
   const auto growth = [&](const char* name) {
     return times_text(most.ms(name) / least.ms(name)) + " " + name;
   };
   const Variation& whole = variations.back();
-  const Measurement& from_files = lab.measure(in_files(whole.setting));
+  const Measurement& from_files = measurer.measure(in_files(whole.setting));
   Setting eager = whole.setting;
   eager.algorithms = {"dpsgd-f"};
-  const std::optional<double> needs = lab.lacks(eager);
+  const std::optional<double> needs = measurer.lacks(eager);
   findings.comparisons = {
       {"step time with four times the tables", "SGD and LazyDP stay, DP-SGD(F) grows in proportion",
        growth("sgd") + ", " + growth("lazydp") + ", " + growth("dpsgd-f"),

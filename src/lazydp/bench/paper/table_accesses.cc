@@ -7,8 +7,8 @@
 
 namespace lazydp::paper {
 
-Findings table_accesses(Lab& lab) {
-  const Measurement& m = lab.measure(contest(lab, lab.effort().batch()));
+Findings table_accesses(Measurer& measurer) {
+  const Measurement& m = measurer.measure(contest(measurer, measurer.scale().batch()));
   Findings findings;
   findings.sheet.columns = {"table_bytes", "batch",        "algorithm",
                             "rows_read",   "rows_written", "standing"};

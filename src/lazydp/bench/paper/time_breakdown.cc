@@ -60,18 +60,18 @@ void extrapolate(const Measurement& largest, double sgd, Findings& findings) {
 
 }  // namespace
 
-Findings time_breakdown(Lab& lab) {
+Findings time_breakdown(Measurer& measurer) {
   Findings findings;
   findings.sheet.columns = {"table_bytes",    "algorithm",    "forward_ms",
                             "per_example_ms", "per_batch_ms", "update_ms",
                             "step_ms",        "times_sgd",    "standing"};
-  const std::vector<double> sizes = sizes_to_measure(lab.effort());
-  const Measurement& largest = lab.measure(staged(lab, sizes.back()));
+  const std::vector<double> sizes = sizes_to_measure(measurer.scale());
+  const Measurement& largest = measurer.measure(staged(measurer, sizes.back()));
   const double sgd = parts_of(largest.of("sgd")).total();
   BarChart chart = stages_chart("Where a step's time goes",
                                 how(largest) + "; SGD at " + size_text(largest.table_bytes()));
   for (const double bytes : sizes) {
-    const Measurement& m = lab.measure(staged(lab, bytes));
+    const Measurement& m = measurer.measure(staged(measurer, bytes));
     for (const std::string_view name : kShown) {
       const StepParts parts = parts_of(m.of(name));
       findings.sheet.add({cell(m.table_bytes()), std::string(name), cell(parts.forward),
@@ -85,7 +85,7 @@ Findings time_breakdown(Lab& lab) {
   findings.pictures.push_back({"", svg_of(chart)});
   if (largest.table_bytes() < 0.9 * kPaperBytes) extrapolate(largest, sgd, findings);
 
-  const Measurement& least = lab.measure(staged(lab, sizes.front()));
+  const Measurement& least = measurer.measure(staged(measurer, sizes.front()));
   findings.comparisons.push_back(
       {"DP-SGD(F) faster than (R), smallest tables", "1.5x at 96 MB",
        times_text(least.ratio("dpsgd-r", "dpsgd-f")) + " " + gigabytes_text(least),

@@ -10,8 +10,8 @@ namespace lazydp::paper {
 
 namespace {
 
-TaskChoice choice_of(const TinySetting& setting) {
-  TaskChoice choice;
+DataSource choice_of(const TinySetting& setting) {
+  DataSource choice;
   choice.name = setting.synthetic;
   choice.what = parse_synthetic(setting.synthetic);
   return choice;
@@ -36,13 +36,14 @@ Plan plan_of(const TinySetting& setting, std::string_view algorithm, std::uint64
 TinyRun::TinyRun(const TinySetting& given, std::string_view algorithm)
     : setting(given),
       seed(Seed::fixed(given.seed)),
-      task(make_task(choice_of(given), given.shape)),
-      session(given.shape, seed) {
+      task(load_data(choice_of(given), given.shape)),
+      model_and_tables(given.shape, seed) {
   const Plan plan = plan_of(setting, algorithm, task.train->size());
   sampler = make_sampler(Sampling::shuffled, seed, task.train->size(), plan.mechanism.sampling_rate,
                          setting.batch);
-  trainer = std::make_unique<Trainer>(plan, Performance{}, seed, session.model, setting.shape.mode,
-                                      session.tables, *task.train, *sampler);
+  trainer =
+      std::make_unique<Trainer>(plan, Performance{}, seed, model_and_tables.model,
+                                setting.shape.mode, model_and_tables.tables, *task.train, *sampler);
   BatchQueue batches(*task.train, *sampler, LookAhead::off);
   for (const RowId rows : setting.shape.table_rows) {
     read.emplace_back(static_cast<std::size_t>(rows), false);

@@ -5,7 +5,10 @@
 #include <string_view>
 #include <vector>
 
-#include "lazydp/cli/run/training_run.h"
+#include "lazydp/data/samplers.h"
+#include "lazydp/data/training_data.h"
+#include "lazydp/train/model_and_tables.h"
+#include "lazydp/train/trainer.h"
 
 namespace lazydp::paper {
 
@@ -27,8 +30,8 @@ struct TinyRun {
 
   TinySetting setting;
   Seed seed;
-  Task task;
-  Session session;
+  TrainingData task;
+  ModelAndTables model_and_tables;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<Trainer> trainer;
   std::vector<std::vector<bool>> read;  // of each table, the rows that some batch named

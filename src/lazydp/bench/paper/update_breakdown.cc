@@ -41,7 +41,7 @@ void add_row(Sheet& sheet, double bytes, const UpdateParts& parts, double step, 
 
 }  // namespace
 
-Findings update_breakdown(Lab& lab) {
+Findings update_breakdown(Measurer& measurer) {
   Findings findings;
   findings.sheet.columns = {
       "table_bytes", "noise_sampling_ms", "noisy_gradient_ms", "noise_update_ms", "other_ms",
@@ -50,15 +50,15 @@ Findings update_breakdown(Lab& lab) {
                               {"noise sampling", "noisy gradient", "noisy update", "other"},
                               ChartAxis::Scale::linear, BarChart::Kind::stacked);
   double least = 0.0;
-  for (const double bytes : sizes_to_measure(lab.effort())) {
-    const Measurement& m = lab.measure(staged(lab, bytes));
+  for (const double bytes : sizes_to_measure(measurer.scale())) {
+    const Measurement& m = measurer.measure(staged(measurer, bytes));
     const UpdateParts parts = update_of(m.of("dpsgd-f"));
     if (least == 0.0) least = parts.total();
     add_bar(chart, size_text(m.table_bytes()), parts);
     add_row(findings.sheet, m.table_bytes(), parts, parts_of(m.of("dpsgd-f")).total(), least,
             Standing::measured);
   }
-  const Measurement& largest = lab.measure(staged(lab, lab.effort().table_bytes));
+  const Measurement& largest = measurer.measure(staged(measurer, measurer.scale().table_bytes));
   const Measured& eager = largest.of("dpsgd-f");
   const UpdateParts here = update_of(eager);
   const double step = parts_of(eager).total();

@@ -46,8 +46,8 @@ struct Floats {
 
 }  // namespace
 
-Findings vector_throughput(Lab& lab) {
-  const std::size_t n = lab.effort().vector_floats;
+Findings vector_throughput(Measurer& measurer) {
+  const std::size_t n = measurer.scale().vector_floats;
   const auto count = static_cast<double>(n);
   const Floats x(n);
   const Floats y(n);

@@ -6,12 +6,13 @@
 #include <vector>
 
 #include "lazydp/base/memory.h"
+#include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/run/disk_needs.h"
 #include "lazydp/cli/run/privacy_limits.h"
-#include "lazydp/cli/run/resource_needs.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/training_run.h"
 #include "lazydp/data/synthetic/timing_dataset.h"
-#include "lazydp/report/number_text.h"
+#include "lazydp/train/memory_needs.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp::cli {
@@ -46,7 +47,7 @@ double estimated_step_seconds(RunOptions options) {
                                          .table_rows = shape.table_rows,
                                          .pooling = shape.pooling},
                                         AccessLaw{});
-  Running trial(options, *data, Seed::fixed(0), Running::Weights::initial);
+  TrainingRun trial(options, *data, Seed::fixed(0), TrainingRun::Weights::initial);
   std::vector<double> seconds;
   for (Step t = 1; t <= options.plan.steps; ++t) {
     const StepReport& report = trial.trainer.step();

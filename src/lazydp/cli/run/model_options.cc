@@ -29,9 +29,10 @@ Pooling parse_pooling_mode(const std::string& text) {
 }
 
 // Rows that nobody can look up would only cost noise; rows that are missing could not be looked up.
-void take_sizes_of(const Given& given, const DataChoice& data, ModelShape& shape) {
-  for (const auto& [flag, name] :
-       {std::pair(&Given::scale, "scale"), {&Given::rows, "rows"}, {&Given::pooling, "pooling"}}) {
+void take_sizes_of(const FlagTexts& given, const TrainingFile& data, ModelShape& shape) {
+  for (const auto& [flag, name] : {std::pair(&FlagTexts::scale, "scale"),
+                                   {&FlagTexts::rows, "rows"},
+                                   {&FlagTexts::pooling, "pooling"}}) {
     if (given.*flag) {
       throw UserError(std::string(name) + " is '" + *(given.*flag) +
                       "', but data is given, whose schema says that; convert it with other rows");
@@ -62,7 +63,7 @@ std::vector<RowId> parse_rows(const std::string& text) {
   return rows;
 }
 
-ModelChoice choose_model(const Given& given, const DataChoice* data) {
+ModelChoice choose_model(const FlagTexts& given, const TrainingFile* data) {
   ModelChoice choice;
   choice.named = given.model.value_or("small");
   if (given.scale) choice.scale = positive("scale", *given.scale);

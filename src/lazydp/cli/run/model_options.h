@@ -5,16 +5,10 @@
 #include <vector>
 
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/training_data.h"
+#include "lazydp/data/training_file.h"
 #include "lazydp/model/shape.h"
 
 namespace lazydp::cli {
-
-struct ModelChoice {
-  ModelShape shape;   // its name is "custom" once a size was replaced
-  std::string named;  // the model it began as
-  double scale = 1.0;
-};
 
 // 1000,2000 or 26x10000 or both in one list: 2x1000,500. UserError for anything else.
 std::vector<RowId> parse_rows(const std::string& text);
@@ -22,6 +16,6 @@ std::vector<RowId> parse_rows(const std::string& text);
 // With a data file the tables and the dense features are those of its schema, and unless a model is
 // named the rest is small: dim 16, one hidden layer of 64. Throws UserError unless such a model can
 // be built.
-ModelChoice choose_model(const Given& given, const DataChoice* data = nullptr);
+ModelChoice choose_model(const FlagTexts& given, const TrainingFile* data = nullptr);
 
 }  // namespace lazydp::cli

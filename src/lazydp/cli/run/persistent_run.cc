@@ -15,7 +15,7 @@ namespace lazydp::cli {
 namespace {
 
 // "500" steps, or a time: 30s, 10m, 2h.
-void choose_cadence(const std::string& text, Keeping& keeping) {
+void choose_cadence(const std::string& text, SaveOptions& keeping) {
   constexpr std::array<std::pair<char, double>, 3> kUnits = {
       {{'s', 1.0}, {'m', 60.0}, {'h', 3600.0}}};
   for (const auto& [unit, seconds] : kUnits) {
@@ -33,8 +33,8 @@ void choose_cadence(const std::string& text, Keeping& keeping) {
 
 }  // namespace
 
-Keeping choose_keeping(const Given& given) {
-  Keeping keeping;
+SaveOptions choose_keeping(const FlagTexts& given) {
+  SaveOptions keeping;
   if (given.checkpoint_every) choose_cadence(*given.checkpoint_every, keeping);
   if (given.no_release) keeping.release = !truth("no-release", *given.no_release);
   if (given.private_metrics) {
@@ -53,7 +53,7 @@ Keeping choose_keeping(const Given& given) {
   return keeping;
 }
 
-void Kept::open_checkpoint(std::size_t back) {
+void PersistentRun::open_checkpoint(std::size_t back) {
   if (!folder.empty()) {
     from = folder.open(back);
     return;
@@ -65,7 +65,7 @@ void Kept::open_checkpoint(std::size_t back) {
   }
 }
 
-std::string Kept::run() const {
+std::string PersistentRun::run() const {
   return std::filesystem::absolute(directory.path()).lexically_normal().string();
 }
 

@@ -17,7 +17,7 @@ namespace lazydp::cli {
 
 // What a run leaves behind, and how often it saves itself on the way.
 
-struct Keeping {
+struct SaveOptions {
   Step every_steps = 0;  // 0: no
   double every_seconds = 0.0;
   bool release = true;  // at the end
@@ -25,12 +25,12 @@ struct Keeping {
 };
 
 // Throws UserError.
-Keeping choose_keeping(const Given& given);
+SaveOptions choose_keeping(const FlagTexts& given);
 
 // Says when the next checkpoint is due.
 class CheckpointClock {
  public:
-  explicit CheckpointClock(const Keeping& keeping) : keeping_(keeping) {}
+  explicit CheckpointClock(const SaveOptions& keeping) : keeping_(keeping) {}
 
   bool due(Step t) {
     const auto now = std::chrono::steady_clock::now();
@@ -43,12 +43,13 @@ class CheckpointClock {
   }
 
  private:
-  Keeping keeping_;
+  SaveOptions keeping_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
-struct Kept {
-  Kept(RunDirectory run, const Keeping& how, const RunOptions& options, std::optional<Lock> lock)
+struct PersistentRun {
+  PersistentRun(RunDirectory run, const SaveOptions& how, const RunOptions& options,
+                std::optional<Lock> lock)
       : directory(std::move(run)),
         keeping(how),
         folder(directory.checkpoints(), settings_of(options), std::move(lock)) {}
@@ -61,7 +62,7 @@ struct Kept {
   std::string run() const;
 
   RunDirectory directory;
-  Keeping keeping;
+  SaveOptions keeping;
   CheckpointFolder folder;
   std::unique_ptr<CheckpointReader> from;  // where to go on; null: at the beginning
   std::function<void()> goes_on;  // once that was read and found whole, before the first step

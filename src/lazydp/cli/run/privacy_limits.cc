@@ -6,14 +6,14 @@
 #include <iostream>
 #include <string>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/ranks.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
 
-void require_small_delta(const Given& given, double delta, std::uint64_t examples) {
+void require_small_delta(const FlagTexts& given, double delta, std::uint64_t examples) {
   const double least = 1.0 / static_cast<double>(examples);
   if (delta < least || (given.force && truth("force", *given.force))) return;
   throw UserError("delta is '" + given.delta.value_or(shortest(delta)) +

@@ -10,7 +10,7 @@ namespace lazydp::cli {
 
 // A delta that is not below one in the number of examples (or units) allows one of them to be given
 // away whole. Throws UserError for one, unless --force is given.
-void require_small_delta(const Given& given, double delta, std::uint64_t examples);
+void require_small_delta(const FlagTexts& given, double delta, std::uint64_t examples);
 
 // A line on standard error where epsilon is above 20: whatever the attacker sees may then be half a
 // billion times as likely with somebody's data as without.

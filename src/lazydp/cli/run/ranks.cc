@@ -24,12 +24,12 @@ std::unique_ptr<Communicator>& joined() {
 
 // Of the flags, those that say when ranks meet, from where they go on, and where they write.
 constexpr std::array kMeetings = {
-    &Given::eval_every, &Given::eval_examples,   &Given::checkpoint_every,
-    &Given::no_release, &Given::private_metrics, &Given::dry_run,
-    &Given::branch,     &Given::previous,        &Given::out};
+    &FlagTexts::eval_every, &FlagTexts::eval_examples,   &FlagTexts::checkpoint_every,
+    &FlagTexts::no_release, &FlagTexts::private_metrics, &FlagTexts::dry_run,
+    &FlagTexts::branch,     &FlagTexts::previous,        &FlagTexts::out};
 
 // What must be equal for ranks to train one model, and to meet at the same places.
-Json terms_of(const RunOptions& options, const Given& given) {
+Json terms_of(const RunOptions& options, const FlagTexts& given) {
   Json terms = {{"program", version()},
                 {"settings", settings_of(options)},
                 {"seed_value", options.seed ? Json(*options.seed) : Json()},
@@ -74,8 +74,8 @@ void leave_ranks() {
   if (launched().size > 1) joined().reset();
 }
 
-Given for_this_rank(const Given& given) {
-  Given mine = given;
+FlagTexts for_this_rank(const FlagTexts& given) {
+  FlagTexts mine = given;
   if (ranks().rank() == 0) return mine;
   mine.json.reset();
   mine.quiet = "true";
@@ -88,7 +88,7 @@ int threads_of_rank() {
   return std::max(1, std::min(thread_count(), cores / ranks().neighbours()));
 }
 
-void require_equal_ranks(const RunOptions& options, const Given& given) {
+void require_equal_ranks(const RunOptions& options, const FlagTexts& given) {
   if (ranks().size() == 1) return;
   if (options.table_folder) {
     throw UserError("table-storage is " + *options.table_folder +
@@ -113,7 +113,7 @@ void require_one_rank(std::string_view verb) {
 }
 
 Seed same_seed(const RunOptions& options) {
-  Seed seed = make_seed(options.seed);
+  Seed seed = Seed::make(options.seed);
   Seed::Bytes bytes = seed.reveal();
   ranks().broadcast(std::as_writable_bytes(std::span(bytes)), 0);
   return Seed::restored(bytes, seed.secret());

@@ -16,7 +16,7 @@ Communicator& ranks();
 void leave_ranks();
 
 // Of the flags, what this rank should heed: the first one speaks and writes, the others are quiet.
-Given for_this_rank(const Given& given);
+FlagTexts for_this_rank(const FlagTexts& given);
 
 // How many threads a rank starts with, if nobody says: its share of the machine, and no more than
 // the cores that the launcher bound it to.
@@ -35,7 +35,7 @@ auto first_rank_first(Open&& open) {
 
 // Throws UserError on every rank, with the difference, unless all run the same program with the
 // same settings on the same data, and would meet at the same places on the way.
-void require_equal_ranks(const RunOptions& options, const Given& given);
+void require_equal_ranks(const RunOptions& options, const FlagTexts& given);
 
 // Throws UserError if there are several ranks: this verb is for one process.
 void require_one_rank(std::string_view verb);

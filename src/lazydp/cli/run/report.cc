@@ -5,8 +5,8 @@
 #include <iomanip>
 #include <sstream>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/embedding/table.h"
-#include "lazydp/report/number_text.h"
 #include "lazydp/train/claim.h"
 
 namespace lazydp::cli {
@@ -118,7 +118,7 @@ std::string joined(const std::vector<std::size_t>& widths) {
 
 // The data, and what was chosen for it.
 void print_file(std::ostream& out, const RunOptions& options) {
-  const DataChoice& data = *options.task.file;
+  const TrainingFile& data = *options.task.file;
   const ModelShape& shape = options.model.shape;
   row(out, "data",
       with_commas(static_cast<double>(data.train->size())) + " examples to train on, split " +

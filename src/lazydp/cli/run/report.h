@@ -39,8 +39,4 @@ Json json_of(const RunOptions& options, const RunResult& result);
 
 Json json_of(const StageTimes& stages);
 
-// As --settle and --stages take them.
-const char* settle_name(const Performance& performance);
-const char* stages_name(const Performance& performance);
-
 }  // namespace lazydp::cli

@@ -8,6 +8,7 @@
 #include "lazydp/base/memory.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/base/stages.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/process.h"
 #include "lazydp/cli/run/persistent_run.h"
@@ -15,15 +16,15 @@
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/cli/run/report.h"
 #include "lazydp/cli/run/run_progress.h"
-#include "lazydp/cli/run/schema_json.h"
 #include "lazydp/cli/run/training_run.h"
-#include "lazydp/report/number_text.h"
+#include "lazydp/data/schema_json.h"
+#include "lazydp/train/memory_needs.h"
 
 namespace lazydp::cli {
 namespace {
 
 // Whether it is time to save. Clocks of ranks differ; the first one's counts.
-bool due(CheckpointClock& clock, const Keeping& keeping, Trainer& trainer) {
+bool due(CheckpointClock& clock, const SaveOptions& keeping, Trainer& trainer) {
   bool here = clock.due(trainer.now());
   if (trainer.courier() == nullptr || keeping.every_seconds <= 0.0) return here;
   trainer.courier()->run([&here](Communicator& all) {
@@ -33,11 +34,11 @@ bool due(CheckpointClock& clock, const Keeping& keeping, Trainer& trainer) {
 }
 
 // The steps that are left. Returns the signal that asked to stop, 0 if none did.
-int take_steps(const RunOptions& options, const Task& task, Trainer& trainer,
-               const InterruptWatch& interrupts, Progress& progress, Kept* kept, MetricsLog* log,
-               RunResult& result) {
+int take_steps(const RunOptions& options, const TrainingData& task, Trainer& trainer,
+               const InterruptWatch& interrupts, Progress& progress, PersistentRun* kept,
+               MetricsLog* log, RunResult& result) {
   EpsilonNow epsilon(trainer, options.delta);
-  CheckpointClock checkpoints(kept != nullptr ? kept->keeping : Keeping{});
+  CheckpointClock checkpoints(kept != nullptr ? kept->keeping : SaveOptions{});
   const Step last = trainer.last_step();
   FinalLoss loss(last);
   bool stop = interrupts.signal() != 0;
@@ -96,7 +97,7 @@ void write_secret(const std::string& path, const std::string& text) {
 }
 
 // Keeps what can be kept, and says how to go on.
-[[noreturn]] void stop(Trainer& trainer, Kept* kept, int signal, Progress& progress) {
+[[noreturn]] void stop(Trainer& trainer, PersistentRun* kept, int signal, Progress& progress) {
   progress.end();
   const std::string after = "stopped after step " + with_commas(trainer.now());
   if (kept == nullptr) {
@@ -107,7 +108,7 @@ void write_secret(const std::string& path, const std::string& text) {
 }
 
 // What stays in the folder at the end: a model, or the state to make one from.
-void leave(const RunOptions& options, Trainer& trainer, Kept& kept, Progress& progress,
+void leave(const RunOptions& options, Trainer& trainer, PersistentRun& kept, Progress& progress,
            RunResult& result) {
   // Tables in files are settled on their way out, which may fail for want of room: then nothing has
   // been lost.
@@ -150,21 +151,21 @@ void require_memory_for(const RunOptions& options) {
   require_memory(needs_of(options), available_memory());
 }
 
-ReleasedModel release_run(const RunOptions& options, Trainer& trainer, Kept& kept,
+ReleasedModel release_run(const RunOptions& options, Trainer& trainer, PersistentRun& kept,
                           const std::optional<Metrics>& metrics, Progress& progress) {
   ReleasedModel model = release(std::move(trainer),
                                 {.delta = options.delta,
                                  .shape = options.model.shape,
-                                 .data = card_of_data(options.task),
+                                 .data = card_of(options.task),
                                  .metrics = metrics},
                                 show_settled(options.model.shape, progress));
   model.write(kept.directory.model());
   return model;
 }
 
-void run_and_report(const RunOptions& options, const Output& output, Kept* kept) {
+void run_and_report(const RunOptions& options, const Output& output, PersistentRun* kept) {
   Progress progress = output.progress();
-  const Task task = make_task(options.task, options.model.shape);
+  const TrainingData task = load_data(options.task, options.model.shape);
   const Finished run = {options, train_run(options, task, progress, kept)};
   if (ranks().rank() != 0) return;
   const Claim& claim = run.result.claim;
@@ -177,16 +178,17 @@ void run_and_report(const RunOptions& options, const Output& output, Kept* kept)
   output.write(json_of(run.options, run.result));
 }
 
-RunResult train_run(const RunOptions& options, const Task& task, Progress& progress, Kept* kept) {
+RunResult train_run(const RunOptions& options, const TrainingData& task, Progress& progress,
+                    PersistentRun* kept) {
   const ModelShape& shape = options.model.shape;
   const bool goes_on = kept != nullptr && kept->from != nullptr;
   progress.say((goes_on ? "reading " : "preparing ") +
                human_bytes(static_cast<double>(shape.table_bytes())) + " of tables for " +
                std::string(options.plan.recipe.name) + " ...");
   const Seed seed = goes_on ? kept->from->head().seed : same_seed(options);
-  Running run(options, *task.train, seed,
-              goes_on ? Running::Weights::zero : Running::Weights::initial,
-              kept != nullptr ? std::optional(kept->run()) : std::nullopt, ranks());
+  TrainingRun run(options, *task.train, seed,
+                  goes_on ? TrainingRun::Weights::zero : TrainingRun::Weights::initial,
+                  kept != nullptr ? std::optional(kept->run()) : std::nullopt, ranks());
   Trainer& trainer = run.trainer;
   if (goes_on) kept->folder.restore(*kept->from, trainer);
   if (kept != nullptr) {

@@ -6,13 +6,13 @@
 #include <string>
 
 #include "lazydp/bench/step_times.h"
-#include "lazydp/cli/progress.h"
-#include "lazydp/cli/run/resource_needs.h"
 #include "lazydp/cli/run/run_options.h"
-#include "lazydp/cli/run/training_data.h"
+#include "lazydp/data/training_data.h"
 #include "lazydp/release/release.h"
+#include "lazydp/report/progress.h"
 #include "lazydp/train/claim.h"
 #include "lazydp/train/evaluation.h"
+#include "lazydp/train/memory_needs.h"
 
 namespace lazydp::cli {
 
@@ -50,19 +50,19 @@ void require_memory_for(const RunOptions& options);
 // is the last that it pays for.
 void require_affordable(const Plan& plan, Step now, Step last);
 
-struct Kept;  // kept.h: a run with a folder
+struct PersistentRun;  // kept.h: a run with a folder
 class Output;
 
 // The caller has made sure of the memory. With `kept` it goes on where the folder says, saves
 // itself, and releases at the end. Throws Interrupted if a signal asked it to stop.
-RunResult train_run(const RunOptions& options, const Task& task, Progress& progress,
-                    Kept* kept = nullptr);
+RunResult train_run(const RunOptions& options, const TrainingData& task, Progress& progress,
+                    PersistentRun* kept = nullptr);
 
 // The same, with the task it needs, and tells people and machines how it went.
-void run_and_report(const RunOptions& options, const Output& output, Kept* kept);
+void run_and_report(const RunOptions& options, const Output& output, PersistentRun* kept);
 
 // Releases what the trainer has learnt into the folder's model/.
-ReleasedModel release_run(const RunOptions& options, Trainer& trainer, Kept& kept,
+ReleasedModel release_run(const RunOptions& options, Trainer& trainer, PersistentRun& kept,
                           const std::optional<Metrics>& metrics, Progress& progress);
 
 }  // namespace lazydp::cli

@@ -13,7 +13,7 @@
 #include "lazydp/base/text/toml.h"
 #include "lazydp/cli/config.h"
 #include "lazydp/cli/run/ranks.h"
-#include "lazydp/cli/run/schema_json.h"
+#include "lazydp/data/schema_json.h"
 
 namespace lazydp::cli {
 namespace {
@@ -54,7 +54,7 @@ std::vector<Flag> flags_of_runs() {
 
 }  // namespace
 
-std::string config_text(const Given& given) {
+std::string config_text(const FlagTexts& given) {
   std::string text;
   for (const Flag& flag : flags_of_runs()) {
     const Text& value = given.*flag.value;
@@ -67,13 +67,13 @@ Json settings_of(const RunOptions& options) {
   return {{"plan", json_of(options.plan)},
           {"delta", options.delta},
           {"model", json_of(options.model.shape)},
-          {"data", identity_of_data(options.task)},
+          {"data", identity_of(options.task)},
           {"examples", options.task.examples()},
           {"sampling", options.sampling == Sampling::poisson ? "poisson" : "shuffled"},
           {"seed", options.seed ? "fixed" : "secret"}};
 }
 
-std::optional<Lock> choose_lock(const Given& given) {
+std::optional<Lock> choose_lock(const FlagTexts& given) {
   if (!given.key_file) return std::nullopt;
   std::string secret = read_text(*given.key_file, "the key file ");
   while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
@@ -89,7 +89,7 @@ RunDirectory::RunDirectory(const std::string& path) : path_(path) {
   if (ranks().rank() == 0) lock_.emplace(path);
 }
 
-RunDirectory RunDirectory::for_run(const std::string& path, const Given& given) {
+RunDirectory RunDirectory::for_run(const std::string& path, const FlagTexts& given) {
   if (ranks().rank() != 0 && !exists(path + "/config.toml")) {
     throw UserError("out is '" + path +
                     "', where this rank does not find what rank 0 wrote; it must be a folder that "
@@ -133,13 +133,13 @@ bool RunDirectory::released() const {
   return exists(model() + "/card.json");
 }
 
-Given RunDirectory::config() const {
-  Given given;
+FlagTexts RunDirectory::config() const {
+  FlagTexts given;
   read_config_file(path_ + "/config.toml", flags_of_runs(), given);
   return given;
 }
 
-void RunDirectory::write_config(const Given& given) const {
+void RunDirectory::write_config(const FlagTexts& given) const {
   if (ranks().rank() != 0) return;
   const std::string text = config_text(given);
   AtomicFile file(path_ + "/config.toml", kOwnerFile);

@@ -24,7 +24,7 @@ class RunDirectory {
  public:
   // Makes the folder for a new run, or takes one that `flags` began and did not finish. Throws
   // UserError for a folder that holds anything else or that another process is using.
-  static RunDirectory for_run(const std::string& path, const Given& given);
+  static RunDirectory for_run(const std::string& path, const FlagTexts& given);
 
   // Of a run that was begun.
   static RunDirectory existing(const std::string& path);
@@ -38,8 +38,8 @@ class RunDirectory {
   bool released() const;
 
   // The flags that the run was given, or goes on under.
-  Given config() const;
-  void write_config(const Given& given) const;
+  FlagTexts config() const;
+  void write_config(const FlagTexts& given) const;
 
  private:
   explicit RunDirectory(const std::string& path);
@@ -49,12 +49,12 @@ class RunDirectory {
 };
 
 // The flags as TOML, without those that say only where output goes or how fast to be.
-std::string config_text(const Given& given);
+std::string config_text(const FlagTexts& given);
 
 // What must stay equal for a run to go on: everything that decides what it computes or claims.
 Json settings_of(const RunOptions& options);
 
 // What opens encrypted checkpoints, if the user named a file that holds it.
-std::optional<Lock> choose_lock(const Given& given);
+std::optional<Lock> choose_lock(const FlagTexts& given);
 
 }  // namespace lazydp::cli

@@ -1,6 +1,6 @@
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/run/report.h"
-#include "lazydp/cli/run/schema_json.h"
-#include "lazydp/report/number_text.h"
+#include "lazydp/data/schema_json.h"
 
 namespace lazydp::cli {
 
@@ -8,14 +8,6 @@ Json json_of(const StageTimes& stages) {
   Json json = Json::object();
   for (const auto& [name, ms] : stages) json[std::string(name)] = ms;
   return json;
-}
-
-const char* settle_name(const Performance& performance) {
-  return performance.settle_ahead ? "ahead" : "on-read";
-}
-
-const char* stages_name(const Performance& performance) {
-  return performance.kernels == Kernels::split ? "split" : "fused";
 }
 
 Json json_of(const RunOptions& options, const RunResult& result) {

@@ -9,11 +9,11 @@
 
 #include "lazydp/base/parallel.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/defaults.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/random/cell.h"
 #include "lazydp/random/noise_source.h"
+#include "lazydp/train/defaults.h"
 #include "lazydp/train/evaluation.h"
 #include "lazydp/train/plan.h"
 
@@ -29,7 +29,7 @@ void refuse_both(const Text& a, const char* a_name, const Text& b, const char* b
 }
 
 // Sampling rate and expected batch: each follows from the other and the public size of the data.
-void choose_batch(const Given& given, const Defaults& defaults, RunOptions& run) {
+void choose_batch(const FlagTexts& given, const Defaults& defaults, RunOptions& run) {
   refuse_both(given.batch, "batch", given.sampling_rate, "sampling-rate");
   const std::uint64_t examples = run.task.examples();
   Mechanism& mechanism = run.plan.mechanism;
@@ -60,7 +60,8 @@ Step steps_of(double epochs, const RunOptions& run, Step taken = 0) {
 }
 
 // After the steps that a run has taken, if --more-steps or --more-epochs say so.
-Step choose_steps(const Given& given, const Defaults& defaults, const RunOptions& run, Step taken) {
+Step choose_steps(const FlagTexts& given, const Defaults& defaults, const RunOptions& run,
+                  Step taken) {
   refuse_both(given.steps, "steps", given.epochs, "epochs");
   refuse_both(given.more_steps, "more-steps", given.more_epochs, "more-epochs");
   const auto& [whole, whole_name] =
@@ -77,7 +78,7 @@ Step choose_steps(const Given& given, const Defaults& defaults, const RunOptions
   return defaults.epochs > 0.0 ? steps_of(defaults.epochs, run) : defaults.steps;
 }
 
-Schedule choose_rate_schedule(const Given& given, const Defaults& defaults, Step steps) {
+Schedule choose_rate_schedule(const FlagTexts& given, const Defaults& defaults, Step steps) {
   if (given.lr_schedule) return Schedule::parse(*given.lr_schedule);
   return {.shape = defaults.shape, .warmup = static_cast<Step>(defaults.warmup * steps)};
 }
@@ -88,7 +89,7 @@ Schedule schedule_or_constant(const Text& text) {
 
 // Without noise there is no claim for Poisson sampling to hold up, and people go through their data
 // once an epoch: that learns a little more from as many steps.
-Sampling choose_sampling(const Given& given, const Recipe& recipe, bool units) {
+Sampling choose_sampling(const FlagTexts& given, const Recipe& recipe, bool units) {
   constexpr std::array<std::pair<std::string_view, Sampling>, 2> kWays = {
       {{"poisson", Sampling::poisson}, {"shuffled", Sampling::shuffled}}};
   if (given.sampling) return choice("sampling", *given.sampling, kWays);
@@ -97,7 +98,7 @@ Sampling choose_sampling(const Given& given, const Recipe& recipe, bool units) {
 
 // By default below one in the number of examples: a delta as large as that would allow giving
 // somebody's data away.
-double choose_delta(const Given& given, const Defaults& defaults, std::uint64_t examples) {
+double choose_delta(const FlagTexts& given, const Defaults& defaults, std::uint64_t examples) {
   if (!given.delta) return std::min(defaults.delta, 0.9 / static_cast<double>(examples));
   const auto delta = number(*given.delta);
   if (!delta || !(*delta > 0.0 && *delta < 1.0)) {
@@ -109,7 +110,7 @@ double choose_delta(const Given& given, const Defaults& defaults, std::uint64_t 
 
 // A budget chooses the noise, unless the user did: then it only says when to stop. Where nothing
 // can be claimed, a usual budget still says how much noise is usual.
-void choose_budget(const Given& given, const Defaults& defaults, RunOptions& run) {
+void choose_budget(const FlagTexts& given, const Defaults& defaults, RunOptions& run) {
   const bool usual = !given.epsilon && !given.noise_multiplier && defaults.epsilon > 0.0;
   if (!given.epsilon && !usual) return;
   Plan& plan = run.plan;
@@ -129,7 +130,7 @@ void choose_budget(const Given& given, const Defaults& defaults, RunOptions& run
   if (!plan.recipe.no_claim.empty()) plan.budget.reset();
 }
 
-Step choose_eval_every(const Given& given, const TaskChoice& task) {
+Step choose_eval_every(const FlagTexts& given, const DataSource& task) {
   if (!given.eval_every) return 0;
   if (!task.has_held_out()) {
     throw UserError("eval-every is '" + *given.eval_every + "', but " + task.in_words() +
@@ -139,7 +140,7 @@ Step choose_eval_every(const Given& given, const TaskChoice& task) {
   return static_cast<Step>(whole_number("eval-every", *given.eval_every, 1, kLastStep));
 }
 
-std::uint64_t choose_eval_examples(const Given& given) {
+std::uint64_t choose_eval_examples(const FlagTexts& given) {
   if (!given.eval_examples) return kAllExamples;
   if (!given.eval_every) {
     throw UserError("eval-examples is '" + *given.eval_examples +
@@ -149,14 +150,14 @@ std::uint64_t choose_eval_examples(const Given& given) {
   return whole_number("eval-examples", *given.eval_examples, 1, kMost);
 }
 
-DenseRule choose_dense_rule(const Given& given) {
+DenseRule choose_dense_rule(const FlagTexts& given) {
   return given.dense_optimizer ? choice("dense-optimizer", *given.dense_optimizer, kDenseRules)
                                : DenseRule::sgd;
 }
 
 // Noise that waits is drawn as one normal, which is what the missed steps would have added only if
 // a step is linear in its gradient.
-void require_linear_tables(const Given& given) {
+void require_linear_tables(const FlagTexts& given) {
   if (!given.table_optimizer || *given.table_optimizer == "sgd") return;
   for (const auto& [name, rule] : kDenseRules) {
     if (name != *given.table_optimizer) continue;
@@ -185,7 +186,7 @@ double value_or(const Text& text, const char* name, Parse parse, double otherwis
 
 }  // namespace
 
-std::optional<std::string> choose_table_folder(const Given& given) {
+std::optional<std::string> choose_table_folder(const FlagTexts& given) {
   if (!given.table_storage || *given.table_storage == "memory") return std::nullopt;
   constexpr std::string_view kFile = "file:";
   std::string folder = *given.table_storage;
@@ -200,7 +201,7 @@ std::optional<std::string> choose_table_folder(const Given& given) {
   return folder.substr(kFile.size());
 }
 
-Given with_table_folder_in_full(Given given) {
+FlagTexts with_table_folder_in_full(FlagTexts given) {
   if (const auto folder = choose_table_folder(given)) {
     given.table_storage = "file:" + std::filesystem::absolute(*folder).lexically_normal().string();
   }
@@ -213,16 +214,17 @@ void require_trainable_there(const Recipe& recipe, const std::optional<std::stri
                   " writes every row at every step and needs its tables in memory");
 }
 
-RunOptions choose_run(const Given& given, Step taken) {
+RunOptions choose_run(const FlagTexts& given, Step taken) {
   return choose_run(given, recipe(given.algorithm.value_or(std::string(kRecipes.back().name))),
                     taken);
 }
 
-RunOptions choose_run(const Given& given, const Recipe& recipe, Step taken) {
+RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) {
   RunOptions run;
-  const std::shared_ptr<const DataChoice> data = choose_data(given);
+  const auto file = choose_data_file(given);
+  const std::shared_ptr<const TrainingFile> data = file ? open_training_file(*file) : nullptr;
   run.model = choose_model(given, data.get());
-  run.task = choose_task(given, run.model, data);
+  run.task = choose_source(given, run.model, data);
   require_dense_features(run);
   const Defaults defaults =
       data ? defaults_for_file(data->population(), recipe) : defaults_for(run.task.what, recipe);
@@ -265,7 +267,7 @@ RunOptions choose_run(const Given& given, const Recipe& recipe, Step taken) {
   return run;
 }
 
-Performance choose_performance(const Given& given) {
+Performance choose_performance(const FlagTexts& given) {
   constexpr std::array<std::pair<std::string_view, bool>, 2> kSettle = {
       {{"ahead", true}, {"on-read", false}}};
   constexpr std::array<std::pair<std::string_view, Kernels>, 2> kStages = {
@@ -276,24 +278,20 @@ Performance choose_performance(const Given& given) {
   return performance;
 }
 
-unsigned choose_noise_draws(const Given& given) {
+unsigned choose_noise_draws(const FlagTexts& given) {
   if (!given.noise_draws) return 1;
   return static_cast<unsigned>(
       whole_number("noise-draws", *given.noise_draws, 1, NoiseSource::kMostDraws));
 }
 
-void choose_threads(const Given& given) {
+void choose_threads(const FlagTexts& given) {
   if (!given.threads) return set_thread_count(threads_of_rank());
   set_thread_count(static_cast<int>(whole_number("threads", *given.threads, 1, kMaxThreads)));
 }
 
-std::optional<std::uint64_t> choose_seed(const Given& given) {
+std::optional<std::uint64_t> choose_seed(const FlagTexts& given) {
   if (!given.seed) return std::nullopt;
   return whole_number("seed", *given.seed, 0, std::numeric_limits<std::uint64_t>::max());
-}
-
-Seed make_seed(const std::optional<std::uint64_t>& value) {
-  return value ? Seed::fixed(*value) : Seed::from_os();
 }
 
 }  // namespace lazydp::cli

@@ -6,18 +6,16 @@
 #include <string>
 
 #include "lazydp/cli/flags.h"
+#include "lazydp/cli/run/data_options.h"
 #include "lazydp/cli/run/model_options.h"
-#include "lazydp/cli/run/training_data.h"
-#include "lazydp/random/seed.h"
+#include "lazydp/data/samplers.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp::cli {
 
-enum class Sampling : std::uint8_t { poisson, shuffled };
-
 struct RunOptions {
   ModelChoice model;
-  TaskChoice task;
+  DataSource task;
   Plan plan;
   Performance performance;
   Sampling sampling = Sampling::poisson;
@@ -32,28 +30,27 @@ struct RunOptions {
 
 // Throws UserError, or PrivacyError, for anything that cannot be trained. `taken`: the steps that a
 // run has taken, after which those of --more-steps and --more-epochs come.
-RunOptions choose_run(const Given& given, Step taken = 0);
+RunOptions choose_run(const FlagTexts& given, Step taken = 0);
 
 // The same, with the algorithm chosen by somebody else.
-RunOptions choose_run(const Given& given, const Recipe& recipe, Step taken = 0);
+RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken = 0);
 
-Performance choose_performance(const Given& given);
+Performance choose_performance(const FlagTexts& given);
 
 // Where tables are in files; none: in memory.
-std::optional<std::string> choose_table_folder(const Given& given);
+std::optional<std::string> choose_table_folder(const FlagTexts& given);
 
 // The same flags, so that they mean the same folder wherever they are read again.
-Given with_table_folder_in_full(Given given);
+FlagTexts with_table_folder_in_full(FlagTexts given);
 
 // Throws UserError if `recipe` needs tables that are in memory.
 void require_trainable_there(const Recipe& recipe, const std::optional<std::string>& folder);
 
-unsigned choose_noise_draws(const Given& given);
+unsigned choose_noise_draws(const FlagTexts& given);
 
 // Sets the number of threads of this process, if one is given.
-void choose_threads(const Given& given);
+void choose_threads(const FlagTexts& given);
 
-std::optional<std::uint64_t> choose_seed(const Given& given);
-Seed make_seed(const std::optional<std::uint64_t>& value);
+std::optional<std::uint64_t> choose_seed(const FlagTexts& given);
 
 }  // namespace lazydp::cli

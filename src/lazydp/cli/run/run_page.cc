@@ -1,9 +1,9 @@
 #include <cmath>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/run/report.h"
 #include "lazydp/report/chart.h"
 #include "lazydp/report/html_page.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
 namespace {

@@ -34,7 +34,7 @@ std::string_view in_words(NoisePolicy noise) {
 
 }  // namespace
 
-void algorithms(const Given& /*given*/) {
+void algorithms(const FlagTexts& /*given*/) {
   const auto line = [](std::string_view name, std::string_view clip, std::string_view noise,
                        std::string_view claim) {
     std::cout << std::left << std::setw(15) << name << std::setw(26) << clip << std::setw(24)

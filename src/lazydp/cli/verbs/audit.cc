@@ -10,12 +10,12 @@
 #include <filesystem>
 #include <ostream>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/audit_words.h"
 #include "lazydp/cli/verbs/verbs.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
 namespace {
@@ -55,7 +55,7 @@ Step steps_between(const char* name, const Text& given) {
   return given ? static_cast<Step>(whole_number(name, *given, 1, kMostSteps)) : 0;
 }
 
-AuditPlan choose_audit(const Given& given) {
+AuditPlan choose_audit(const FlagTexts& given) {
   AuditPlan plan;
   if (given.canaries) {
     throw UserError("canaries is '" + *given.canaries +
@@ -141,7 +141,7 @@ Json json_of(const AuditPlan& plan, const AuditStakes& stakes, const AuditFindin
 
 }  // namespace
 
-void audit(const Given& given) {
+void audit(const FlagTexts& given) {
   choose_threads(given);
   if (given.one_run && truth("one-run", *given.one_run)) return audit_one_run(given);
   const AuditPlan plan = choose_audit(given);

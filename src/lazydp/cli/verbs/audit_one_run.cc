@@ -3,12 +3,12 @@
 #include <ostream>
 
 #include "lazydp/audit/one_run_audit.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/audit_words.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/data/synthetic/click_task.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
 namespace {
@@ -21,7 +21,7 @@ void refuse_flag(const Text& given, const char* name) {
                   "', but --one-run trains one model in memory; leave it out");
 }
 
-OneRunAudit choose_one_run(const Given& given) {
+OneRunAudit choose_one_run(const FlagTexts& given) {
   refuse_flag(given.runs, "runs");
   refuse_flag(given.canary, "canary");
   refuse_flag(given.eval_every, "eval-every");
@@ -89,7 +89,7 @@ Json json_of(const OneRunAudit& audit, const OneRunStakes& stakes, const OneRunF
 
 }  // namespace
 
-void audit_one_run(const Given& given) {
+void audit_one_run(const FlagTexts& given) {
   const OneRunAudit audit = choose_one_run(given);
   const Output output(given);
   Progress progress = output.progress();

@@ -1,7 +1,7 @@
 #include "lazydp/cli/verbs/audit_words.h"
 
 #include "lazydp/base/error.h"
-#include "lazydp/report/number_text.h"
+#include "lazydp/base/text/number_text.h"
 
 namespace lazydp::cli {
 

@@ -6,12 +6,12 @@
 #include <system_error>
 
 #include "lazydp/base/stages.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/bench/paper/experiments.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
 namespace {
@@ -34,8 +34,25 @@ const Experiment& experiment(const std::string& name) {
                   "There are " + known);
 }
 
+bool said(const Text& given, std::string_view name) {
+  return given && truth(name, *given);
+}
+
+// What --smoke, --quick and --max-table-gb say; neither of the first two is the full run.
+paper::Scale choose_scale(const FlagTexts& given) {
+  const bool smoke = said(given.smoke, "smoke");
+  const bool quick = said(given.quick, "quick");
+  if (smoke && quick) throw UserError("--smoke and --quick are both given; choose one of them");
+  std::optional<double> table_bytes;
+  if (given.max_table_gb) table_bytes = 1e9 * positive("max-table-gb", *given.max_table_gb);
+  return scale_of(smoke   ? paper::ScaleName::smoke
+                  : quick ? paper::ScaleName::quick
+                          : paper::ScaleName::full,
+                  table_bytes);
+}
+
 // Those that were named, each once, or all; in the paper's order.
-std::vector<const Experiment*> choose_experiments(const Given& given) {
+std::vector<const Experiment*> choose_experiments(const FlagTexts& given) {
   std::vector<const Experiment*> named;
   for (const std::string& name : given.operands) named.push_back(&experiment(name));
   std::vector<const Experiment*> chosen;
@@ -46,7 +63,7 @@ std::vector<const Experiment*> choose_experiments(const Given& given) {
 }
 
 // A folder that can be written into: made here if it is missing.
-fs::path choose_folder(const Given& given) {
+fs::path choose_folder(const FlagTexts& given) {
   if (!given.out) throw UserError("--out is missing; name a folder for the results");
   fs::path folder = *given.out;
   std::error_code error;
@@ -74,10 +91,10 @@ void print(std::ostream& out, const Done& done) {
   out.flush();
 }
 
-Json json_of(const paper::Effort& effort, const std::vector<Done>& all) {
-  Json json = {{"effort", effort.name},
-               {"table_bytes", effort.table_bytes},
-               {"machine", paper::circumstances(effort)},
+Json json_of(const paper::Scale& scale, const std::vector<Done>& all) {
+  Json json = {{"effort", scale.name},
+               {"table_bytes", scale.table_bytes},
+               {"machine", paper::circumstances(scale)},
                {"experiments", Json::array()}};
   for (const Done& done : all) {
     Json comparisons = Json::array();
@@ -95,31 +112,31 @@ Json json_of(const paper::Effort& effort, const std::vector<Done>& all) {
 
 }  // namespace
 
-void bench_paper(const Given& given) {
+void bench_paper(const FlagTexts& given) {
   choose_threads(given);
   const auto chosen = choose_experiments(given);
-  const paper::Effort effort = paper::choose_effort(given);
+  const paper::Scale scale = choose_scale(given);
   const std::uint64_t seed = choose_seed(given).value_or(0);
   const fs::path folder = choose_folder(given);
   const Output output(given);
 
   Progress progress = output.progress();
-  paper::Lab lab(effort, seed, (folder / "tables").string(), progress);
+  paper::Measurer measurer(scale, seed, (folder / "tables").string(), progress);
   std::ostream* report = output.report();
-  if (report != nullptr) *report << paper::circumstances(effort) << "\n\n";
+  if (report != nullptr) *report << paper::circumstances(scale) << "\n\n";
   std::vector<Done> done;
   for (const Experiment* each : chosen) {
     progress.say(std::string(each->name) + ": " + std::string(each->title));
     const Stopwatch watch;
-    paper::Findings findings = each->run(lab);
+    paper::Findings findings = each->run(measurer);
     done.push_back({each, std::move(findings), watch.seconds()});
     write(folder, done.back());
     if (report != nullptr) print(*report, done.back());
     // After each, so that whoever interrupts a long run keeps what is done.
-    OutputFile((folder / "index.html").string()).write(paper::index_page(effort, done));
+    OutputFile((folder / "index.html").string()).write(paper::index_page(scale, done));
   }
   if (report != nullptr) *report << "\nwrote " << (folder / "index.html").string() << "\n";
-  output.write(json_of(effort, done));
+  output.write(json_of(scale, done));
 }
 
 }  // namespace lazydp::cli

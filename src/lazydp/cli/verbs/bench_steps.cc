@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lazydp/base/parallel.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/bench/bench_options.h"
 #include "lazydp/bench/interleaved_steps.h"
 #include "lazydp/bench/step_times.h"
@@ -16,7 +17,9 @@
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/kernels/noise.h"
 #include "lazydp/model/gemm.h"
-#include "lazydp/report/number_text.h"
+#include "lazydp/train/defaults.h"
+#include "lazydp/train/memory_needs.h"
+#include "lazydp/train/model_and_tables.h"
 
 namespace lazydp::cli {
 
@@ -130,7 +133,7 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
                                  {"min", quantile(ms, 0.0)},
                                  {"p10", quantile(ms, 0.1)},
                                  {"p90", quantile(ms, 0.9)}}},
-                               {"stages_ms", json_of(stages_without_data(options, m))},
+                               {"stages_ms", cli::json_of(stages_without_data(options, m))},
                                {"data_ms", m.times.stage_ms(Stage::data)},
                                {"wall_ms", m.spent.wall_seconds * 1e3 / m.times.steps()},
                                {"rows_read", m.times.rows_read()},
@@ -153,15 +156,60 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
   return json;
 }
 
+constexpr Step kMaxRounds = 100'000;
+
+// Those whose step is one backward pass, and that can have their tables where they are, unless
+// somebody names others.
+std::vector<Recipe> choose_contenders(const FlagTexts& given, bool in_files) {
+  std::vector<Recipe> contenders;
+  if (!given.algorithms) {
+    std::ranges::copy_if(kRecipes, std::back_inserter(contenders), [&](const Recipe& recipe) {
+      return (recipe.clip == ClipMethod::none || recipe.clip == ClipMethod::ghost) &&
+             !(in_files && recipe.writes_every_row());
+    });
+    return contenders;
+  }
+  for (const std::string& name : parts_of(*given.algorithms, ",")) {
+    if (std::ranges::find(contenders, name, &Recipe::name) != contenders.end()) {
+      refuse("algorithms", *given.algorithms, "a list in which no name occurs twice");
+    }
+    contenders.push_back(recipe(name));
+  }
+  return contenders;
+}
+
 }  // namespace
 
-void bench_steps(const Given& given) {
+BenchOptions choose_bench(const FlagTexts& given) {
+  BenchOptions bench;
+  bench.table_folder = choose_table_folder(given);
+  bench.contenders = choose_contenders(given, bench.table_folder.has_value());
+  for (const Recipe& each : bench.contenders) require_trainable_there(each, bench.table_folder);
+  bench.noise_draws = choose_noise_draws(given);
+  bench.model = choose_model(given);
+  FlagTexts timed = given;
+  if (!timed.synthetic) timed.synthetic = "uniform";
+  bench.task = choose_source(timed, bench.model);
+  if (bench.task.learnable()) {
+    refuse("synthetic", bench.task.name, "uniform, zipf:S or skew:36|10|0.6 where steps are timed");
+  }
+  bench.performance = choose_performance(given);
+  bench.batch = given.batch ? whole_number("batch", *given.batch, 1, bench.task.examples())
+                            : defaults_for(AccessLaw{}, kRecipes.back()).batch;
+  bench.rounds =
+      static_cast<Step>(whole_number("rounds", given.rounds.value_or("31"), 1, kMaxRounds));
+  bench.seed = choose_seed(given);
+  require_memory(memory_needs(bench), available_memory());
+  return bench;
+}
+
+void bench_steps(const FlagTexts& given) {
   choose_threads(given);
   const BenchOptions options = choose_bench(given);
   const Output output(given);
 
   Progress progress = output.progress();
-  const Task task = make_task(options.task, options.model.shape);
+  const TrainingData task = load_data(options.task, options.model.shape);
   const std::vector<Measured> measured = interleave(options, task, progress);
 
   if (std::ostream* out = output.report()) print_bench(*out, options, measured);

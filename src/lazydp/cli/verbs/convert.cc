@@ -11,6 +11,7 @@
 #include "lazydp/base/io/mapped_file.h"
 #include "lazydp/base/memory.h"
 #include "lazydp/base/stages.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/model_options.h"
@@ -21,7 +22,6 @@
 #include "lazydp/data/schema.h"
 #include "lazydp/data/text/guess_schema.h"
 #include "lazydp/data/text/vocabulary.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
 
@@ -107,7 +107,7 @@ void print_bad_lines(const Conversion& done) {
 }
 
 // Reads the inputs twice.
-Schema with_vocabulary(const Given& given, const Schema& schema, const InputsAndOutput& files) {
+Schema with_vocabulary(const FlagTexts& given, const Schema& schema, const InputsAndOutput& files) {
   const std::uint64_t least = whole_number("min-count", *given.min_count, 1, kAnyNumber);
   if (std::ranges::find(files.inputs, "-") != files.inputs.end()) {
     throw UserError("min-count is given, and an input is '-'; what is read twice must be a file");
@@ -117,7 +117,7 @@ Schema with_vocabulary(const Given& given, const Schema& schema, const InputsAnd
   return learn_vocabulary(schema, files.inputs, least);
 }
 
-void convert_with(const Given& given, const Schema& schema, const InputsAndOutput& files) {
+void convert_with(const FlagTexts& given, const Schema& schema, const InputsAndOutput& files) {
   choose_threads(given);
   ConvertOptions options{.inputs = files.inputs, .output = files.output, .schema = schema};
   if (given.min_count) options.schema = with_vocabulary(given, schema, files);
@@ -141,11 +141,11 @@ void convert_with(const Given& given, const Schema& schema, const InputsAndOutpu
   output.write(json_of(done, files.output, seconds));
 }
 
-void choose_salt(const Given& given, Schema& schema) {
+void choose_salt(const FlagTexts& given, Schema& schema) {
   if (given.salt) schema.salt = whole_number("salt", *given.salt, 0, kAnyNumber);
 }
 
-void guess(const Given& given) {
+void guess(const FlagTexts& given) {
   const InputsAndOutput files = inputs_and_output(given);
   if (files.inputs.size() != 1) throw UserError("--guess looks at one input; name IN and OUT");
   const OutputFile out(files.output);
@@ -158,7 +158,7 @@ void guess(const Given& given) {
 
 }  // namespace
 
-void convert_criteo(const Given& given) {
+void convert_criteo(const FlagTexts& given) {
   const InputsAndOutput files = inputs_and_output(given);
   if (given.schema && given.rows) {
     throw UserError("schema and rows are both given; the schema says how many rows there are");
@@ -173,7 +173,7 @@ void convert_criteo(const Given& given) {
   convert_with(given, schema, files);
 }
 
-void convert_csv(const Given& given) {
+void convert_csv(const FlagTexts& given) {
   if (given.guess && given.schema) {
     throw UserError("schema is '" + *given.schema +
                     "', but --guess makes one; give one of the two");

@@ -7,10 +7,11 @@
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/train/model_and_tables.h"
 
 namespace lazydp::cli {
 
-void demo(const Given& given) {
+void demo(const FlagTexts& given) {
   choose_threads(given);
   const std::vector<RunOptions> plans = {choose_run(given, kRecipes.front()),
                                          choose_run(given, kRecipes.back())};
@@ -19,7 +20,7 @@ void demo(const Given& given) {
 
   Progress progress = output.progress();
   progress.say("making the click task ...");
-  const Task task = make_task(plans.front().task, plans.front().model.shape);
+  const TrainingData task = load_data(plans.front().task, plans.front().model.shape);
   std::vector<Finished> runs;
   Json json = {{"runs", Json::array()}};
   for (const RunOptions& plan : plans) {

@@ -3,12 +3,12 @@
 #include <cmath>
 #include <iomanip>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/metrics_log.h"
 #include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/scoring_input.h"
 #include "lazydp/cli/verbs/verbs.h"
-#include "lazydp/report/number_text.h"
 #include "lazydp/train/evaluation.h"
 
 namespace lazydp::cli {
@@ -39,7 +39,7 @@ void print(std::ostream& out, const Scored& scored, const Metrics& metrics) {
 
 }  // namespace
 
-void eval(const Given& given) {
+void eval(const FlagTexts& given) {
   choose_threads(given);
   const Output output(given);
   const Scored scored = choose_scored(given);

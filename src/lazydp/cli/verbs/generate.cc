@@ -2,23 +2,24 @@
 
 #include <iostream>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/run_options.h"
-#include "lazydp/cli/run/training_data.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/data/samplers.h"
 #include "lazydp/data/synthetic/synthetic.h"
-#include "lazydp/report/number_text.h"
+#include "lazydp/data/training_data.h"
+#include "lazydp/train/model_and_tables.h"
 
 namespace lazydp::cli {
 
-void generate(const Given& given) {
+void generate(const FlagTexts& given) {
   choose_threads(given);
   const std::string& path = given.operands.front();
   refuse_to_replace(path);
   const ModelChoice model = choose_model(given);
-  TaskChoice choice = choose_task(given, model);
+  DataSource choice = choose_source(given, model);
   if (given.examples && choice.learnable()) {
     throw UserError("examples is '" + *given.examples + "', but synthetic " + choice.name +
                     " has its own number of examples");
@@ -28,7 +29,7 @@ void generate(const Given& given) {
       given.examples ? whole_number("examples", *given.examples, 1, kMaxExamples) : kUsual;
   const Output output(given);
 
-  const Task task = make_task(choice, model.shape);
+  const TrainingData task = load_data(choice, model.shape);
   std::vector<const Dataset*> parts = {task.train.get()};
   if (task.held_out) parts.push_back(task.held_out.get());
   const std::uint64_t bytes =

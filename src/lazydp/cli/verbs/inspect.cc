@@ -4,14 +4,14 @@
 #include <iomanip>
 #include <numeric>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/run_options.h"
-#include "lazydp/cli/run/schema_json.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/data/file/data_file.h"
 #include "lazydp/data/schema.h"
-#include "lazydp/report/number_text.h"
+#include "lazydp/data/schema_json.h"
 
 namespace lazydp::cli {
 namespace {
@@ -74,7 +74,7 @@ void print_examples(std::ostream& out, const Batch& batch) {
 
 }  // namespace
 
-void inspect(const Given& given) {
+void inspect(const FlagTexts& given) {
   choose_threads(given);
   const DataFile data(given.operands.front());
   constexpr std::uint64_t kMostShown = 1'000'000'000;

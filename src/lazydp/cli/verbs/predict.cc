@@ -13,7 +13,7 @@
 
 namespace lazydp::cli {
 
-void predict(const Given& given) {
+void predict(const FlagTexts& given) {
   choose_threads(given);
   const Scored scored = choose_scored(given);
   std::string text;

@@ -4,12 +4,12 @@
 #include <functional>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/verbs/privacy_question.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/privacy/calibration.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
 namespace {
@@ -50,7 +50,7 @@ Json json_of(const Answer& answer, Accountant accountant) {
 }
 
 // The first accountant's answer in full, another's beside it.
-void answer(const Given& given, Unknown unknown, const Solve& solve) {
+void answer(const FlagTexts& given, Unknown unknown, const Solve& solve) {
   if (given.svg) throw UserError("svg is '" + *given.svg + "'; only lazydp privacy curve draws");
   const PrivacyQuestion question = choose_question(given, unknown);
   const Output output(given);
@@ -78,11 +78,11 @@ Answer with_cost(Answer answer, Accountant accountant) {
 
 }  // namespace
 
-void privacy_epsilon(const Given& given) {
+void privacy_epsilon(const FlagTexts& given) {
   answer(given, Unknown::epsilon, with_cost);
 }
 
-void privacy_noise(const Given& given) {
+void privacy_noise(const FlagTexts& given) {
   answer(given, Unknown::noise, [](Answer found, Accountant accountant) {
     found.noise_multiplier = noise_for_budget({found.epsilon, found.delta}, found.sampling_rate,
                                               found.steps, accountant);
@@ -90,7 +90,7 @@ void privacy_noise(const Given& given) {
   });
 }
 
-void privacy_steps(const Given& given) {
+void privacy_steps(const FlagTexts& given) {
   answer(given, Unknown::steps, [](Answer found, Accountant accountant) {
     found.steps = max_steps({found.epsilon, found.delta}, found.sampling_rate,
                             found.noise_multiplier, accountant);
@@ -104,7 +104,7 @@ void privacy_steps(const Given& given) {
   });
 }
 
-void privacy_delta(const Given& given) {
+void privacy_delta(const FlagTexts& given) {
   answer(given, Unknown::delta, [](Answer found, Accountant accountant) {
     found.delta = delta(found.ledger(), found.epsilon, accountant);
     return found;

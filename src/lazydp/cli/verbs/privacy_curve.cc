@@ -11,12 +11,12 @@
 #include <string_view>
 #include <vector>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/verbs/privacy_question.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/report/chart.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
 
@@ -119,8 +119,8 @@ Json json_of(const PrivacyQuestion& question, const std::vector<EpsilonCurve>& c
 
 }  // namespace
 
-void privacy_curve(const Given& given) {
-  Given asked = given;
+void privacy_curve(const FlagTexts& given) {
+  FlagTexts asked = given;
   if (!asked.accountant) asked.accountant = "both";
   const PrivacyQuestion question = choose_question(asked, Unknown::epsilon);
   if (question.steps == 0) refuse("steps", "0", "1 or more to draw a curve");

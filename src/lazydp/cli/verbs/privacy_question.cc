@@ -4,10 +4,10 @@
 #include <cmath>
 #include <limits>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/privacy/calibration.h"
-#include "lazydp/report/number_text.h"
 
 namespace lazydp::cli {
 namespace {
@@ -32,12 +32,12 @@ void refuse_both(const Text& a, const char* a_name, const Text& b, const char* b
                   "'; give one of the two");
 }
 
-std::uint64_t choose_examples(const Given& given) {
+std::uint64_t choose_examples(const FlagTexts& given) {
   return whole_number("examples", needed(given.examples, "examples", "200000"), 1,
                       std::numeric_limits<std::uint64_t>::max());
 }
 
-double choose_rate(const Given& given) {
+double choose_rate(const FlagTexts& given) {
   refuse_both(given.batch, "batch", given.sampling_rate, "sampling-rate");
   if (!given.batch) {
     return fraction("sampling-rate", needed(given.sampling_rate, "sampling-rate",
@@ -48,7 +48,7 @@ double choose_rate(const Given& given) {
   return static_cast<double>(batch) / static_cast<double>(examples);
 }
 
-std::uint64_t choose_steps(const Given& given, double sampling_rate, std::uint64_t least) {
+std::uint64_t choose_steps(const FlagTexts& given, double sampling_rate, std::uint64_t least) {
   refuse_both(given.steps, "steps", given.epochs, "epochs");
   if (!given.epochs) {
     return whole_number("steps", needed(given.steps, "steps", "1000, or --epochs"), least,
@@ -63,7 +63,7 @@ std::uint64_t choose_steps(const Given& given, double sampling_rate, std::uint64
 }
 
 // Below one in the number of examples, where that is known.
-double choose_delta(const Given& given) {
+double choose_delta(const FlagTexts& given) {
   if (!given.delta) {
     if (!given.examples) return kDefaultDelta;
     return std::min(kDefaultDelta, 0.9 / static_cast<double>(choose_examples(given)));
@@ -76,7 +76,7 @@ double choose_delta(const Given& given) {
   return *delta;
 }
 
-std::vector<Accountant> choose_accountants(const Given& given) {
+std::vector<Accountant> choose_accountants(const FlagTexts& given) {
   using Choices = std::vector<Accountant>;
   const std::string name = given.accountant.value_or("pld");
   if (name == "both") return {Accountant::pld, Accountant::rdp};
@@ -93,7 +93,7 @@ Ledger PrivacyQuestion::ledger() const {
   return ledger;
 }
 
-PrivacyQuestion choose_question(const Given& given, Unknown unknown) {
+PrivacyQuestion choose_question(const FlagTexts& given, Unknown unknown) {
   PrivacyQuestion question{.sampling_rate = choose_rate(given),
                            .accountants = choose_accountants(given)};
   if (unknown == Unknown::noise) {

@@ -27,7 +27,7 @@ struct PrivacyQuestion {
 };
 
 // Throws UserError for what is missing, nonsense, or the unknown itself.
-PrivacyQuestion choose_question(const Given& given, Unknown unknown);
+PrivacyQuestion choose_question(const FlagTexts& given, Unknown unknown);
 
 // "120 steps, Poisson sampling rate 0.01, noise multiplier 0.7; neighbours differ by ..."
 std::string mechanism_in_words(const PrivacyQuestion& question);

@@ -13,11 +13,11 @@
 
 namespace lazydp::cli {
 
-void release(const Given& given) {
+void release(const FlagTexts& given) {
   choose_threads(given);
   RunDirectory directory =
       first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
-  Given config = directory.config();
+  FlagTexts config = directory.config();
   if (given.data) config.data = given.data;  // where it lies now: the checkpoint knows its content
   if (given.force) config.force = given.force;
   const RunOptions options = choose_run(config);
@@ -25,14 +25,15 @@ void release(const Given& given) {
   require_memory_for(options);
   const Output output(for_this_rank(given));
 
-  Kept kept =
-      first_rank_first([&] { return Kept(std::move(directory), {}, options, choose_lock(given)); });
+  PersistentRun kept = first_rank_first(
+      [&] { return PersistentRun(std::move(directory), {}, options, choose_lock(given)); });
   kept.from = kept.folder.open();
   require_same_settings(kept.from->head().settings, settings_of(options));
 
   Progress progress = output.progress();
   const AbsentData data(options.task.examples());
-  Running run(options, data, kept.from->head().seed, Running::Weights::zero, kept.run(), ranks());
+  TrainingRun run(options, data, kept.from->head().seed, TrainingRun::Weights::zero, kept.run(),
+                  ranks());
   kept.folder.restore(*kept.from, run.trainer);
   const ReleasedModel model = release_run(options, run.trainer, kept, std::nullopt, progress);
   if (ranks().rank() != 0) return;

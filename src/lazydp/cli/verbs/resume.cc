@@ -4,19 +4,19 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/text/json.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/base/text/toml.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
+#include "lazydp/cli/run/disk_needs.h"
 #include "lazydp/cli/run/persistent_run.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
-#include "lazydp/cli/run/resource_needs.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/training_run.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/data/dataset.h"
 #include "lazydp/release/release.h"
-#include "lazydp/report/number_text.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp::cli {
@@ -24,7 +24,7 @@ namespace {
 
 // The run's own flags, except where the command line says otherwise. Of two flags that say the
 // same thing in two ways the command line's wins.
-Given merged(Given config, const Given& given) {
+FlagTexts merged(FlagTexts config, const FlagTexts& given) {
   if (given.steps || given.epochs || given.more_steps || given.more_epochs) {
     config.steps.reset();
     config.epochs.reset();
@@ -39,7 +39,7 @@ Given merged(Given config, const Given& given) {
 }
 
 // The run's own flags. Data that is no longer where it was lies where the command line says.
-Given as_begun(Given config, const Given& given) {
+FlagTexts as_begun(FlagTexts config, const FlagTexts& given) {
   if (given.force) config.force = given.force;
   const bool moved = config.data && given.data && !std::filesystem::exists(*config.data);
   if (moved) config.data = given.data;
@@ -53,7 +53,7 @@ bool asked(const Text& text, const char* name) {
 // A settled state may be trained for more steps as it is: its ledger says what was spent. Learning
 // rates that nobody chose follow the number of steps.
 bool only_longer(const CheckpointHead& head, Json settings, const RunOptions& options,
-                 const Given& wanted) {
+                 const FlagTexts& wanted) {
   if (!head.settled || options.plan.steps <= head.step) return false;
   Json before = head.settings;
   for (Json* plan : {&before["plan"], &settings["plan"]}) {
@@ -64,14 +64,14 @@ bool only_longer(const CheckpointHead& head, Json settings, const RunOptions& op
 }
 
 // The steps after which those of --more-steps and --more-epochs come.
-Step steps_taken(const RunDirectory& directory, const Given& given, std::size_t back) {
+Step steps_taken(const RunDirectory& directory, const FlagTexts& given, std::size_t back) {
   if (!given.more_steps && !given.more_epochs) return 0;
   const CheckpointFolder folder(directory.checkpoints(), Json(), choose_lock(given));
   return folder.empty() ? 0 : folder.open(back)->head().step;
 }
 
 // How long the run is, as its config.toml says it: counted from the beginning.
-void count_from_the_beginning(const Plan& plan, Given& wanted) {
+void count_from_the_beginning(const Plan& plan, FlagTexts& wanted) {
   if (!wanted.more_steps && !wanted.more_epochs) return;
   wanted.steps = std::to_string(plan.steps);
   wanted.more_steps.reset();
@@ -79,7 +79,7 @@ void count_from_the_beginning(const Plan& plan, Given& wanted) {
 }
 
 // Steps that were taken cannot be taken back. `least`: how many there must be.
-void require_not_shorter(const Plan& plan, Step least, Step taken, const Given& given) {
+void require_not_shorter(const Plan& plan, Step least, Step taken, const FlagTexts& given) {
   if (plan.steps >= least) return;
   const std::string what = given.steps    ? "steps is '" + *given.steps + "'"
                            : given.epochs ? "epochs is '" + *given.epochs + "'"
@@ -137,11 +137,12 @@ void require_whole(const RunDirectory& directory) {
 
 // Settles the state under the key and the plan that it was trained with, and makes that the state
 // to go on from, with a new key.
-void settle_for(const RunOptions& before, const RunOptions& after, Kept& kept, Progress& progress) {
+void settle_for(const RunOptions& before, const RunOptions& after, PersistentRun& kept,
+                Progress& progress) {
   const CheckpointHead& head = kept.from->head();
   progress.say("settling every row before the settings change ...");
   const AbsentData data(before.task.examples());
-  Running old(before, data, head.seed, Running::Weights::zero, kept.run(), ranks());
+  TrainingRun old(before, data, head.seed, TrainingRun::Weights::zero, kept.run(), ranks());
   kept.folder.restore(*kept.from, old.trainer);
   if (!before.table_folder) old.trainer.settle_all();
   kept.folder.change_settings(settings_of(after));
@@ -150,7 +151,7 @@ void settle_for(const RunOptions& before, const RunOptions& after, Kept& kept, P
 
 // A budget that chose the noise chooses that of the steps to come, after what was spent; from here
 // on it is a flag like any other.
-void calibrate_the_rest(const CheckpointHead& head, RunOptions& options, Given& wanted) {
+void calibrate_the_rest(const CheckpointHead& head, RunOptions& options, FlagTexts& wanted) {
   double& noise = options.plan.mechanism.noise_multiplier;
   noise = noise_for(options.plan, head.step, head.spent);
   wanted.noise_multiplier = exact_text(noise);
@@ -179,26 +180,26 @@ void put_aside_model(const RunDirectory& directory) {
 
 // Everything that can be found wrong is, before anything is written: a refused command leaves the
 // run's folder as it was.
-void resume(const Given& given) {
+void resume(const FlagTexts& given) {
   choose_threads(given);
   const bool branch = asked(given.branch, "branch");
   const std::size_t back = asked(given.previous, "previous") ? 1 : 0;
   RunDirectory directory =
       first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
-  const Given config = directory.config();
-  Given wanted = with_table_folder_in_full(merged(config, given));
+  const FlagTexts config = directory.config();
+  FlagTexts wanted = with_table_folder_in_full(merged(config, given));
   RunOptions options =
       choose_run(wanted, first_rank_first([&] { return steps_taken(directory, given, back); }));
   count_from_the_beginning(options.plan, wanted);
-  const Keeping keeping = choose_keeping(wanted);
+  const SaveOptions keeping = choose_keeping(wanted);
   require_equal_ranks(options, wanted);
   warn_of_large_budget(options.plan);
   require_memory_for(options);
   require_disk_for(options, keeping, given.operands.front());
   const Output output(for_this_rank(given));
 
-  Kept kept = first_rank_first(
-      [&] { return Kept(std::move(directory), keeping, options, choose_lock(given)); });
+  PersistentRun kept = first_rank_first(
+      [&] { return PersistentRun(std::move(directory), keeping, options, choose_lock(given)); });
   kept.open_checkpoint(back);
   kept.goes_on = [&kept, &wanted] {
     put_aside_model(kept.directory);

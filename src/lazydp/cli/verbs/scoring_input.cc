@@ -4,12 +4,13 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/memory.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/resource_needs.h"
-#include "lazydp/cli/run/schema_json.h"
-#include "lazydp/cli/run/training_data.h"
+#include "lazydp/cli/run/data_options.h"
+#include "lazydp/data/schema_json.h"
+#include "lazydp/data/training_data.h"
 #include "lazydp/release/card.h"
-#include "lazydp/report/number_text.h"
+#include "lazydp/train/memory_needs.h"
 
 namespace lazydp::cli {
 namespace {
@@ -57,7 +58,7 @@ void require_match(const Json& card, const ModelShape& shape, const std::string&
 }
 
 // What a share is has changed: a model of an earlier version may have seen what is held out now.
-void require_hashed_positions(const Given& given, const Json& card) {
+void require_hashed_positions(const FlagTexts& given, const Json& card) {
   const bool of_a_file = card.contains(Json::json_pointer("/data/schema"));
   const bool share =
       given.test && number(*given.test) && given.split_by.value_or("position") == "position";
@@ -69,14 +70,14 @@ void require_hashed_positions(const Given& given, const Json& card) {
 }
 
 // Only what is held out under these flags, or all of the file.
-void choose_part(const Given& given, Scored& scored) {
-  Given asked = given;
+void choose_part(const FlagTexts& given, Scored& scored) {
+  FlagTexts asked = given;
   asked.data = given.operands[1];
   if (!given.test) {
     asked.test = "0";
     if (given.split_by) throw UserError("split-by is given, but no test share; it needs --test");
   }
-  const auto choice = choose_data(asked);
+  const auto choice = open_training_file(*choose_data_file(asked));
   scored.data = given.test ? choice->test : std::shared_ptr<const Dataset>(choice->file);
   if (!scored.data || scored.data->size() == 0) {
     throw UserError("test is '" + given.test.value_or("") + "', which leaves no examples to score");
@@ -86,7 +87,7 @@ void choose_part(const Given& given, Scored& scored) {
 
 }  // namespace
 
-Scored choose_scored(const Given& given) {
+Scored choose_scored(const FlagTexts& given) {
   Scored scored;
   scored.folder = folder_of_model(given.operands[0]);
   scored.card = verified_card(scored.folder);

@@ -23,6 +23,6 @@ struct Scored {
 // that --test takes only the part that training would hold out. UserError that names the column if
 // data and model do not go together, or the memory that is missing; PrivacyError for a model that
 // was edited.
-Scored choose_scored(const Given& given);
+Scored choose_scored(const FlagTexts& given);
 
 }  // namespace lazydp::cli

@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/base/text/toml.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/privacy_limits.h"
@@ -12,7 +13,7 @@
 #include "lazydp/cli/verbs/sweep_grid.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/report/csv.h"
-#include "lazydp/report/number_text.h"
+#include "lazydp/train/model_and_tables.h"
 
 namespace lazydp::cli {
 namespace {
@@ -103,7 +104,7 @@ std::vector<Run> runs_of(const Grid& grid, std::uint64_t of_each) {
 
 }  // namespace
 
-void sweep(const Given& given) {
+void sweep(const FlagTexts& given) {
   choose_threads(given);
   constexpr std::uint64_t kMostRuns = 10'000;
   const std::uint64_t of_each = given.runs ? whole_number("runs", *given.runs, 1, kMostRuns) : 1;
@@ -129,7 +130,7 @@ void sweep(const Given& given) {
     progress.say("run " + std::to_string(i + 1) + " of " + std::to_string(runs.size()) + ":" +
                  in_words(table.header, run.settings));
     const RunOptions options = choose_run(run.point->given);
-    const Task task = make_task(options.task, options.model.shape);
+    const TrainingData task = load_data(options.task, options.model.shape);
     const RunResult result = train_run(options, task, progress);
     if (result.claim.holds && !options.plan.budget) warn_of_large_epsilon(result.claim.epsilon);
     std::vector<std::string> row = run.settings;

@@ -9,7 +9,7 @@
 namespace lazydp::cli {
 
 struct GridPoint {
-  Given given;                      // what `lazydp train` would have been told
+  FlagTexts given;                  // what `lazydp train` would have been told
   std::vector<std::string> values;  // in the order of Grid::flags
 };
 

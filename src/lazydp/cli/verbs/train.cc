@@ -2,24 +2,24 @@
 
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
+#include "lazydp/cli/run/disk_needs.h"
 #include "lazydp/cli/run/dry_run.h"
 #include "lazydp/cli/run/persistent_run.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
-#include "lazydp/cli/run/resource_needs.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 
 namespace lazydp::cli {
 
-void train(const Given& as_given) {
-  const Given given = with_table_folder_in_full(as_given);
+void train(const FlagTexts& as_given) {
+  const FlagTexts given = with_table_folder_in_full(as_given);
   choose_threads(given);
   const RunOptions options = choose_run(given);
   require_equal_ranks(options, given);
   warn_of_large_budget(options.plan);
-  const Keeping keeping = choose_keeping(given);
+  const SaveOptions keeping = choose_keeping(given);
   require_memory_for(options);
   require_disk_for(options, keeping, given.out.value_or(""));
   const Output output(for_this_rank(given));
@@ -29,8 +29,9 @@ void train(const Given& as_given) {
   }
   if (!given.out) return run_and_report(options, output, nullptr);
 
-  Kept kept = first_rank_first([&] {
-    return Kept(RunDirectory::for_run(*given.out, given), keeping, options, choose_lock(given));
+  PersistentRun kept = first_rank_first([&] {
+    return PersistentRun(RunDirectory::for_run(*given.out, given), keeping, options,
+                         choose_lock(given));
   });
   kept.open_checkpoint();
   if (kept.from) require_same_settings(kept.from->head().settings, settings_of(options));

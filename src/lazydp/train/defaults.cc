@@ -1,11 +1,11 @@
-#include "lazydp/cli/run/defaults.h"
+#include "lazydp/train/defaults.h"
 
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
 
-namespace lazydp::cli {
+namespace lazydp {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -112,4 +112,4 @@ Defaults defaults_for_file(std::uint64_t examples, const Recipe& recipe) {
   return defaults;
 }
 
-}  // namespace lazydp::cli
+}  // namespace lazydp

@@ -3,12 +3,10 @@
 
 #include <string>
 
-#include "lazydp/cli/run/report.h"
-#include "lazydp/cli/run/training_data.h"
+#include "lazydp/base/text/json.h"
 #include "lazydp/data/schema.h"
-#include "lazydp/train/plan_json.h"
 
-namespace lazydp::cli {
+namespace lazydp {
 
 // The same keys as in the TOML of a schema file.
 Json json_of(const Schema& schema);
@@ -20,13 +18,4 @@ Json json_of(const Schema& schema);
 // order: names and everything that decides to which row or number a value goes.
 std::string first_difference(const Json& trained, const Json& other);
 
-// What is said of the data: on a released model's card, and to tell whether a run goes on with its
-// own.
-
-// Public: its name, its size, what was protected, and the schema that new data needs.
-Json card_of_data(const TaskChoice& task);
-
-// Equal for equal data, split and protected in the same way, wherever the file lies.
-Json identity_of_data(const TaskChoice& task);
-
-}  // namespace lazydp::cli
+}  // namespace lazydp

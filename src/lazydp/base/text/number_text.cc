@@ -1,4 +1,4 @@
-#include "lazydp/report/number_text.h"
+#include "lazydp/base/text/number_text.h"
 
 #include <array>
 #include <cmath>

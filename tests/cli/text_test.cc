@@ -5,10 +5,10 @@
 #include <array>
 #include <cmath>
 
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/report/number_text.h"
 
-namespace lazydp {
+namespace lazydp::cli {
 namespace {
 
 TEST(Values, AWholeTextIsANumberOrNone) {
@@ -66,4 +66,4 @@ TEST(Nearest, FindsWhatWasMeantAndNothingElse) {
 }
 
 }  // namespace
-}  // namespace lazydp
+}  // namespace lazydp::cli

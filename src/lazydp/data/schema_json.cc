@@ -1,15 +1,14 @@
-#include "lazydp/cli/run/schema_json.h"
+#include "lazydp/data/schema_json.h"
 
 #include <algorithm>
 #include <array>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lazydp/data/schema.h"
 
-namespace lazydp::cli {
+namespace lazydp {
 
 namespace {
 
@@ -115,23 +114,4 @@ std::string first_difference(const Json& trained, const Json& other) {
   return "";
 }
 
-Json card_of_data(const TaskChoice& task) {
-  if (!task.file) return {{"name", task.name}, {"examples", task.examples()}};
-  const DataChoice& data = *task.file;
-  return {{"name", std::filesystem::path(task.name).filename().string()},
-          {data.units ? "units" : "examples", task.examples()},
-          {"privacy_unit", data.unit},
-          {"split", data.split},
-          {"neighbours", data.neighbours},
-          {"schema", json_of(data.file->schema())}};
-}
-
-Json identity_of_data(const TaskChoice& task) {
-  if (!task.file) return task.name;
-  const DataChoice& data = *task.file;
-  return {{"data_checksum", std::to_string(data.file->header().checksum)},
-          {"split", data.split},
-          {"privacy_unit", data.unit}};
-}
-
-}  // namespace lazydp::cli
+}  // namespace lazydp

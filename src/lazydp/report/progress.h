@@ -12,7 +12,7 @@
 #include "lazydp/train/metrics.h"
 #include "lazydp/train/trainer.h"
 
-namespace lazydp::cli {
+namespace lazydp {
 
 // Losses and metrics come from private data: they are for whoever may see the data.
 class Progress {
@@ -69,4 +69,4 @@ class Progress {
   double epsilon_again_ = 0.0;  // when it may be computed again
 };
 
-}  // namespace lazydp::cli
+}  // namespace lazydp

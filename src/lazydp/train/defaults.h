@@ -9,7 +9,7 @@
 #include "lazydp/train/recipe.h"
 #include "lazydp/train/schedule.h"
 
-namespace lazydp::cli {
+namespace lazydp {
 
 struct Defaults {
   std::uint64_t batch = 0;
@@ -40,4 +40,4 @@ Defaults tuned_for_noise(const Defaults& defaults, double noise_multiplier);
 // batches that are a power of two and a small part of the data.
 Defaults defaults_for_file(std::uint64_t examples, const Recipe& recipe);
 
-}  // namespace lazydp::cli
+}  // namespace lazydp

@@ -1,4 +1,4 @@
-#include "lazydp/cli/progress.h"
+#include "lazydp/report/progress.h"
 
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "lazydp/report/number_text.h"
+#include "lazydp/base/text/number_text.h"
 
-namespace lazydp::cli {
+namespace lazydp {
 namespace {
 
 constexpr double kRedraw = 0.1;  // seconds between two pictures of the live line
@@ -119,4 +119,4 @@ double Progress::since_start() const {
   return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
-}  // namespace lazydp::cli
+}  // namespace lazydp

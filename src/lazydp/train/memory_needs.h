@@ -1,18 +1,13 @@
 #pragma once
-// What a run will take of the disk, known before any is taken.
+// What a run will take of the machine's memory, known before any is taken.
 
 #include <cstdint>
 #include <span>
-#include <string>
 
-#include "lazydp/cli/run/persistent_run.h"
-#include "lazydp/cli/run/run_options.h"
 #include "lazydp/model/shape.h"
 #include "lazydp/train/plan.h"
 
-namespace lazydp::cli {
-
-// What a run will take of the machine's memory, known before any is taken.
+namespace lazydp {
 
 // In bytes. Of floating point, so that no product of sizes overflows.
 struct MemoryNeeds {
@@ -35,17 +30,4 @@ MemoryNeeds with_tables_in_files(MemoryNeeds needs, const ModelShape& shape);
 // Throws UserError, with both numbers, unless `available` bytes are enough.
 void require_memory(const MemoryNeeds& needs, std::uint64_t available);
 
-// In bytes, at most.
-struct DiskNeeds {
-  double tables = 0.0;  // in files: rows that will be read, and their copies between checkpoints
-  double checkpoints = 0.0;  // without rows if those are in files
-  double model = 0.0;        // what is released
-};
-
-DiskNeeds disk_needs(const RunOptions& options, const Keeping& keeping, bool kept);
-
-// Throws UserError, with both numbers, unless there is room in the tables' folder and in `out`, the
-// folder of the run (empty: it has none).
-void require_disk_for(const RunOptions& options, const Keeping& keeping, const std::string& out);
-
-}  // namespace lazydp::cli
+}  // namespace lazydp

@@ -1,0 +1,87 @@
+#include "lazydp/train/memory_needs.h"
+
+#include <algorithm>
+
+#include "lazydp/base/error.h"
+#include "lazydp/base/text/number_text.h"
+
+namespace lazydp {
+namespace {
+
+constexpr double kFloat = sizeof(float);
+constexpr double kGrowth = 1.25;         // AlignedBuffer takes a quarter more than asked
+constexpr double kBytesPerStep = 100.0;  // two clocks, and the time a step took
+constexpr double kProgram = 64e6;        // code, libraries, threads' stacks, BLAS' buffers
+
+// How many histories a trainer keeps: one for rows that wait, one for EANA's rows of a step.
+double histories(const Recipe& recipe, bool decays) {
+  switch (recipe.noise) {
+    case NoisePolicy::none: return decays ? 1.0 : 0.0;
+    case NoisePolicy::every_row: return 0.0;
+    case NoisePolicy::touched_rows: return decays ? 2.0 : 1.0;
+    case NoisePolicy::lazy_each_step:
+    case NoisePolicy::lazy_aggregated: return 1.0;
+  }
+  throw InternalError("unknown NoisePolicy");
+}
+
+// The outputs of all layers and the gradients of these.
+double activation_floats(const ModelShape& shape) {
+  auto width = static_cast<double>(2 * shape.dense_features());
+  for (const auto& layers : {shape.bottom_layers(), shape.top_layers()}) {
+    for (const LayerShape& layer : layers) width += 2.0 * static_cast<double>(layer.out);
+  }
+  const double features = static_cast<double>(shape.tables() + 1) * static_cast<double>(shape.dim);
+  return width + 2.0 * (features + static_cast<double>(shape.interaction_width()));
+}
+
+double bytes_of_id(const Recipe& recipe, bool ahead) {
+  constexpr double kLateRow = 16.0;
+  return sizeof(RowId) * (ahead ? 2.0 : 1.0) + (recipe.noise == NoisePolicy::none ? 0.0 : kLateRow);
+}
+
+}  // namespace
+
+MemoryNeeds memory_needs(const ModelShape& shape, std::span<const Recipe> recipes,
+                         double weight_decay, const Performance& performance, std::uint64_t batch,
+                         Step steps, double data) {
+  const auto examples = static_cast<double>(batch);
+  const auto parameters = static_cast<double>(shape.parameters());
+  const double look_ups =
+      examples * static_cast<double>(shape.tables()) * static_cast<double>(shape.pooling);
+
+  MemoryNeeds needs{.tables = static_cast<double>(shape.table_bytes())};
+  needs.rest = kProgram + data + parameters * kFloat +
+               examples * activation_floats(shape) * kFloat * kGrowth;
+  for (const Recipe& recipe : recipes) {
+    needs.history +=
+        histories(recipe, weight_decay > 0.0) * static_cast<double>(shape.history_bytes());
+    needs.rest += parameters * kFloat + look_ups * bytes_of_id(recipe, performance.settle_ahead) +
+                  examples * static_cast<double>(shape.dense_features()) * kFloat +
+                  static_cast<double>(steps) * kBytesPerStep;
+    if (recipe.clip == ClipMethod::materialize) {
+      const auto budget = static_cast<double>(performance.materialize_bytes);
+      const double held =
+          std::max(parameters * kFloat, std::min(budget, examples * parameters * kFloat));
+      needs.rest += held * kGrowth;
+    }
+  }
+  return needs;
+}
+
+MemoryNeeds with_tables_in_files(MemoryNeeds needs, const ModelShape& shape) {
+  needs.tables = 0.0;
+  needs.history += static_cast<double>(shape.history_bytes());
+  return needs;
+}
+
+void require_memory(const MemoryNeeds& needs, std::uint64_t available) {
+  if (needs.total() <= static_cast<double>(available)) return;
+  throw UserError("this needs " + bytes_in_full(needs.total()) + " of memory (tables " +
+                  human_bytes(needs.tables) + ", history " + human_bytes(needs.history) +
+                  ", the rest " + human_bytes(needs.rest) + "), and " +
+                  bytes_in_full(static_cast<double>(available)) +
+                  " are available; use a smaller --scale, --rows, --dim or --batch");
+}
+
+}  // namespace lazydp
