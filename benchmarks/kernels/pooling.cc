@@ -22,7 +22,7 @@ struct Pools {
   explicit Pools(std::size_t bytes, double skew)
       : work({kShape.tables, kShape.dim, kShape.bags, kShape.pooling, skew}, bytes),
         noise(Seed::fixed(1)),
-        plain(NoisePolicy::none, work.tables(), clock, noise, false) {
+        plain(NoisePolicy::none, work.tables(), clock, noise, WeightDecay::off) {
     for (const Table& table : work.tables()) histories.emplace_back(table.rows());
     late.resize(kShape.tables);
   }
@@ -30,7 +30,7 @@ struct Pools {
   Workload work;
   VarianceClock clock;
   NoiseSource noise;
-  TableUpdates plain;
+  SgdTables plain;
   StageClock stages;
   std::vector<History> histories;
   std::vector<std::vector<LateRow>> late;
@@ -48,7 +48,7 @@ void stream(Pools& pools) {
     };
     float sum = 0.0f;
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (i + kAhead < ids.size()) fetch_row(row(i + kAhead), kShape.dim);
+      if (i + kAhead < ids.size()) prefetch_row(row(i + kAhead), kShape.dim);
       sum += row(i)[0] + row(i)[16];
     }
     benchmark::DoNotOptimize(sum);
@@ -65,7 +65,7 @@ void write_stream(Pools& pools) {
       return table + static_cast<std::size_t>(ids[i]) * kShape.dim;
     };
     for (std::size_t i = 0; i < ids.size(); ++i) {
-      if (i + kAhead < ids.size()) fetch_row(row(i + kAhead), kShape.dim);
+      if (i + kAhead < ids.size()) prefetch_row(row(i + kAhead), kShape.dim);
       row(i)[0] += 1e-9f;
       row(i)[16] += 1e-9f;
     }
@@ -73,8 +73,8 @@ void write_stream(Pools& pools) {
 }
 
 void forward(Pools& pools) {
-  pools.plain.read(pools.now, pools.work.next_bags(), Pooling::sum, pools.work.pooled(),
-                   pools.stages);
+  pools.plain.settle_and_pool(pools.now, pools.work.next_bags(), Pooling::sum, pools.work.pooled(),
+                              pools.stages);
 }
 
 void adjoint(Pools& pools) {

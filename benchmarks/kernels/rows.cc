@@ -16,8 +16,8 @@ struct Rows {
   explicit Rows(std::size_t bytes)
       : work(kShape, bytes),
         noise(Seed::fixed(1)),
-        lazy(NoisePolicy::lazy_aggregated, work.tables(), clock, noise, false),
-        plain(NoisePolicy::none, work.tables(), clock, noise, false) {}
+        lazy(NoisePolicy::lazy_aggregated, work.tables(), clock, noise, WeightDecay::off),
+        plain(NoisePolicy::none, work.tables(), clock, noise, WeightDecay::off) {}
 
   // A step later everybody is late again.
   Step pass() { return clock.open(1e-9, 1.0, 1.0); }
@@ -25,8 +25,8 @@ struct Rows {
   Workload work;
   VarianceClock clock;
   NoiseSource noise;
-  TableUpdates lazy;
-  TableUpdates plain;
+  SgdTables lazy;
+  SgdTables plain;
   StageClock stages;
   std::vector<Ids> ids;
 };
@@ -40,7 +40,8 @@ void settle(Rows& rows) {
 
 void settle_and_gather(Rows& rows) {
   const Step t = rows.pass();
-  rows.lazy.read(t, rows.work.next_bags(), Pooling::sum, rows.work.pooled(), rows.stages);
+  rows.lazy.settle_and_pool(t, rows.work.next_bags(), Pooling::sum, rows.work.pooled(),
+                            rows.stages);
 }
 
 void update(Rows& rows) {
@@ -50,7 +51,8 @@ void update(Rows& rows) {
 
 void gather(Rows& rows) {
   const Step t = rows.pass();
-  rows.plain.read(t, rows.work.next_bags(), Pooling::sum, rows.work.pooled(), rows.stages);
+  rows.plain.settle_and_pool(t, rows.work.next_bags(), Pooling::sum, rows.work.pooled(),
+                             rows.stages);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr std::size_t kBlock = std::size_t{1} << 18;
 struct Eager {
   explicit Eager(std::size_t bytes)
       : noise(Seed::fixed(1)),
-        updates(NoisePolicy::every_row, tables_of(bytes), clock, noise, false) {}
+        updates(NoisePolicy::every_row, tables_of(bytes), clock, noise, WeightDecay::off) {}
 
   std::span<Table> tables_of(std::size_t bytes) {
     tables.emplace_back(TableId{0}, static_cast<RowId>(bytes / (kDim * sizeof(float))), kDim);
@@ -33,7 +33,7 @@ struct Eager {
   std::vector<Table> tables;
   VarianceClock clock;
   NoiseSource noise;
-  TableUpdates updates;
+  SgdTables updates;
   StageClock stages;
   Bags nobody;
 };
@@ -46,7 +46,8 @@ void sweep(Eager& eager) {
 
 // The same noise, into rows that stay in a core's cache.
 void noise_alone(Eager& eager) {
-  const NoiseCells cells = eager.noise.table(0, eager.tables[0].rows(), kDim, Draws::each_step, 1);
+  const NoiseCells cells =
+      eager.noise.table(0, eager.tables[0].rows(), kDim, CellKind::each_step, 1);
   constexpr std::size_t kRows = kBlock / kDim;
   parallel_blocks(eager.weights().size(), kBlock, [&](std::size_t begin, std::size_t end) {
     thread_local std::vector<float> row(16 * kDim);

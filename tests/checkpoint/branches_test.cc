@@ -29,11 +29,10 @@ TEST(TwoBranches, AreImpossible) {
   run.steps_through(8);
   folder.save(run.trainer);
   const auto unsettled = run.weights();
-  release(std::move(run.trainer), {.delta = 1e-5, .shape = s.shape});
+  release(std::move(run.owner), {.delta = 1e-5, .shape = s.shape}, folder);
   ASSERT_NE(run.weights(), unsettled) << "rows were late, or the test shows nothing";
 
-  // The trainer takes no more steps, and the only state left is the settled one, under a new key.
-  EXPECT_THROW(run.trainer.step(), PrivacyError);
+  // The trainer is gone, and the only state left is the settled one, under a new key.
   EXPECT_EQ(names(scratch / "checkpoint"), (std::vector<std::string>{"step-0000000008.settled"}));
   const auto left = folder.open();
   EXPECT_TRUE(left->head().settled);
@@ -48,7 +47,22 @@ TEST(TwoBranches, AreImpossible) {
   next.trainer.step();
   EXPECT_EQ(next.trainer.ledger().steps(), 9u);
   next.trainer.settle_all();
-  EXPECT_TRUE(next.trainer.updates().all_settled(9));
+  EXPECT_TRUE(next.trainer.state().table_optimizer.all_settled(9));
+}
+
+TEST(TwoBranches, AreImpossibleByReleasingWithoutTheFolderThatKeepsTheState) {
+  const TemporaryFolder scratch;
+  CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+  const ReleaseNotes notes = {.delta = 1e-5, .shape = Settings{}.shape};
+  Going saved({}, "lazydp", Seed::from_os());
+  saved.steps_through(3);
+  folder.save(saved.trainer);
+  EXPECT_THROW(release(std::move(saved.owner), notes), PrivacyError);
+
+  const auto checkpoint = folder.open();
+  Going restored({}, "lazydp", checkpoint->head().seed);
+  folder.restore(*checkpoint, restored.trainer);
+  EXPECT_THROW(release(std::move(restored.owner), notes), PrivacyError);
 }
 
 TEST(TwoBranches, AreImpossibleByGoingBackToAnEarlierState) {
@@ -64,7 +78,7 @@ TEST(TwoBranches, AreImpossibleByGoingBackToAnEarlierState) {
   const auto earlier = folder.open(1);
   Going back(s, "lazydp", earlier->head().seed);
   folder.restore(*earlier, back.trainer);
-  release(std::move(back.trainer), {.delta = 1e-5, .shape = s.shape});
+  release(std::move(back.owner), {.delta = 1e-5, .shape = s.shape}, folder);
   EXPECT_EQ(names(scratch / "checkpoint"), (std::vector<std::string>{"step-0000000005.settled"}));
 }
 

@@ -75,6 +75,52 @@ TEST_P(ResumedWithRule, RunEndsWhereTheUninterruptedOneDoesBitForBit) {
   EXPECT_EQ(second.weights(), whole.weights());
 }
 
+class ResumedWithMomentum : public testing::TestWithParam<const char*> {};
+
+TEST_P(ResumedWithMomentum, RunEndsWhereTheUninterruptedOneDoesBitForBit) {
+  Settings s;
+  s.table_rule = TableRule::momentum;
+  s.rate = 0.1;
+  s.weight_decay = 0.1;
+  Going whole(s, GetParam(), Seed::fixed(9));
+  whole.steps_through(s.steps);
+  whole.trainer.settle_all();
+  for (const Step at : {1u, 7u}) {
+    const TemporaryFolder scratch;
+    CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+    Going first(s, GetParam(), Seed::fixed(9));
+    first.steps_through(at);
+    folder.save(first.trainer);
+    Going second(s, GetParam(), Seed::fixed(9));
+    folder.restore(*folder.open(), second.trainer);
+    second.steps_through(s.steps);
+    second.trainer.settle_all();
+    EXPECT_EQ(second.weights(), whole.weights()) << at;
+
+    // Momenta are part of the settled state, too; without them the state is another optimizer's.
+    first.trainer.settle_all();
+    folder.replace_by_settled(first.trainer);
+    Going branch(s, GetParam(), folder.open()->head().seed);
+    folder.restore(*folder.open(), branch.trainer);
+    for (std::size_t k = 0; k < s.shape.tables(); ++k) {
+      EXPECT_TRUE(std::ranges::equal(branch.trainer.state().table_optimizer.momentum(k),
+                                     first.trainer.state().table_optimizer.momentum(k)));
+    }
+    Settings plain = s;
+    plain.table_rule = TableRule::sgd;
+    Going other(plain, GetParam(), folder.open()->head().seed);
+    EXPECT_THROW(folder.restore(*folder.open(), other.trainer), UserError);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Algorithms, ResumedWithMomentum,
+                         testing::Values("sgd", "dpsgd-f", "eana", "lazydp-no-ans", "lazydp"),
+                         [](const auto& which) {
+                           std::string name = which.param;
+                           std::erase(name, '-');
+                           return name;
+                         });
+
 // From a settled state somebody may branch to another rule, which then starts with nothing.
 TEST_P(ResumedWithRule, ABranchMayChooseAnotherRule) {
   Settings s;
@@ -95,13 +141,13 @@ TEST_P(ResumedWithRule, ABranchMayChooseAnotherRule) {
   Going branch(other, "lazydp", folder.open()->head().seed);
   folder.restore(*folder.open(), branch.trainer);
   EXPECT_EQ(branch.weights(), first.weights());
-  EXPECT_EQ(branch.trainer.dense_optimizer().steps(), 0u);
-  for (const auto state : branch.trainer.dense_optimizer().state()) {
+  EXPECT_EQ(branch.trainer.state().dense_optimizer.steps(), 0u);
+  for (const auto state : branch.trainer.state().dense_optimizer.state()) {
     EXPECT_TRUE(std::ranges::all_of(state, [](float x) { return x == 0.0f; }));
   }
   Going same(s, "lazydp", folder.open()->head().seed);
   folder.restore(*folder.open(), same.trainer);
-  EXPECT_EQ(same.trainer.dense_optimizer().steps(), 6u);
+  EXPECT_EQ(same.trainer.state().dense_optimizer.steps(), 6u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Rules, ResumedWithRule,

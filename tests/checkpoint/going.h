@@ -25,13 +25,15 @@ inline std::vector<std::string> names(const std::string& folder) {
 // A world and a trainer in it, as a run starts or as it goes on.
 struct Going : World {
   std::unique_ptr<Sampler> batches;
-  Trainer trainer;
+  std::unique_ptr<Trainer> owner;  // until it is released
+  Trainer& trainer = *owner;
 
   Going(const Settings& s, std::string_view algorithm, const Seed& seed_of_run)
       : World(s.shape, s.key, s.sampling_rate),
         batches(make_poisson_sampler(seed_of_run, 40, s.sampling_rate)),
-        trainer(plan_of(algorithm, s), {.settle_ahead = s.ahead}, seed_of_run, model, s.shape.mode,
-                tables, data, *batches) {}
+        owner(std::make_unique<Trainer>(plan_of(algorithm, s), Performance{.settle_ahead = s.ahead},
+                                        seed_of_run, model, s.shape.mode, tables, data, *batches)) {
+  }
 
   void steps_through(Step last) {
     while (trainer.now() < last) trainer.step();

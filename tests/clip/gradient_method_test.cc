@@ -21,7 +21,7 @@ constexpr std::size_t kBudget = std::size_t{1} << 20;
 
 // The library's gradient of one batch as a dense vector: dense parameters, then tables.
 std::vector<double> library_sum(World& world, const Batch& batch, ClipMethod method, double clip) {
-  const auto pooled = world.model.pooled(batch.size);
+  const auto pooled = world.model.begin_batch(batch.size);
   for (std::size_t k = 0; k < world.tables.size(); ++k) {
     pool(world.tables[k], batch.bags[k], world.shape.mode, pooled[k]);
   }
@@ -149,7 +149,7 @@ TEST(ClipMethod, MaterializeHoldsNoMoreThanItsBudget) {
   Gradient few;
   StageClock stages;
   const auto compute = [&](std::size_t budget, Gradient& gradient) {
-    const auto pooled = world.model.pooled(batch.size);
+    const auto pooled = world.model.begin_batch(batch.size);
     for (std::size_t k = 0; k < 3; ++k) {
       pool(world.tables[k], batch.bags[k], Pooling::sum, pooled[k]);
     }

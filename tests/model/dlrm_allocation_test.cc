@@ -41,7 +41,7 @@ TEST(Dlrm, AllocatesNothingOnceABatchSizeHasBeenSeen) {
   testing::DlrmFixture other(shape, 211);
   const std::vector<float> weight(300, 0.5f);
   const auto step = [&](const Batch& batch) {
-    large.model.pooled(batch.size);
+    large.model.begin_batch(batch.size);
     large.model.forward(batch);
     large.model.backward(batch, {});
     large.model.backward(batch, std::span(weight).first(batch.size));

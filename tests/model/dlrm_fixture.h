@@ -47,7 +47,7 @@ struct DlrmFixture {
   }
 
   void forward() {
-    const std::span<const MatrixView> views = model.pooled(batch.size);
+    const std::span<const MatrixView> views = model.begin_batch(batch.size);
     for (std::size_t t = 0; t < views.size(); ++t) {
       for (std::size_t i = 0; i < batch.size; ++i) {
         std::ranges::copy(pooled[t].row(i), views[t].row(i).begin());

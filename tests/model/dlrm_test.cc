@@ -58,7 +58,7 @@ TEST(Dlrm, MayBeginBeforePooledVectorsCome) {
   DlrmFixture begun(odd_shape(), kBatch);
   for (int round = 0; round < 2; ++round) {
     whole.forward();
-    const std::span<const MatrixView> views = begun.model.pooled(kBatch);
+    const std::span<const MatrixView> views = begun.model.begin_batch(kBatch);
     for (const MatrixView& view : views) {
       for (std::size_t i = 0; i < kBatch; ++i) std::ranges::fill(view.row(i), kNan);
     }

@@ -48,7 +48,7 @@ Samples draw(double std_error, std::uint64_t keys) {
     tables.emplace_back(TableId{0}, kRows, kDim);
     VarianceClock clock;
     const NoiseSource noise(Seed::fixed(1000 + key));
-    TableUpdates updates(NoisePolicy::lazy_aggregated, tables, clock, noise, false);
+    SgdTables updates(NoisePolicy::lazy_aggregated, tables, clock, noise, WeightDecay::off);
     StageClock stages;
     std::vector<float> before(kRows * kDim, 0.0f);
     std::vector<std::vector<float>> increments(4);
@@ -114,7 +114,7 @@ TEST(AggregatedNoise, RowsAndCoordinatesAreUncorrelated) {
   tables.emplace_back(TableId{0}, 2000, kDim);
   VarianceClock clock;
   const NoiseSource noise(Seed::fixed(5));
-  TableUpdates updates(NoisePolicy::lazy_aggregated, tables, clock, noise, false);
+  SgdTables updates(NoisePolicy::lazy_aggregated, tables, clock, noise, WeightDecay::off);
   clock.open(1.0, 1.0, 1.0);
   updates.settle_all(1);
   for (const std::size_t lag : {1u, 8u, 16u, 32u, 64u}) {  // lanes, groups, rows

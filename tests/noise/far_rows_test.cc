@@ -15,12 +15,12 @@ constexpr RowId kRows = 4;
 constexpr std::size_t kDim = 16;
 
 // What two steps of noise alone make of a part of a table that begins at row `first`.
-std::vector<float> noise_from(RowId first, NoisePolicy policy, Kernels kernels) {
+std::vector<float> noise_from(RowId first, NoisePolicy policy, NoisePasses kernels) {
   std::vector<Table> tables;
   tables.emplace_back(TableId{3}, RowRange{first, kRows}, RowId{1} << 39, kDim);
   const NoiseSource noise(Seed::fixed(7));
   VarianceClock clock;
-  TableUpdates updates(policy, tables, clock, noise, false, kernels);
+  SgdTables updates(policy, tables, clock, noise, WeightDecay::off, kernels);
   StageClock stages;
   const Bags none;
   const Matrix no_gradient(0, kDim);
@@ -35,7 +35,7 @@ std::vector<float> noise_from(RowId first, NoisePolicy policy, Kernels kernels) 
 TEST(FarRows, NeverShareNoise) {
   for (const NoisePolicy policy :
        {NoisePolicy::every_row, NoisePolicy::lazy_each_step, NoisePolicy::lazy_aggregated}) {
-    for (const Kernels kernels : {Kernels::fused, Kernels::split}) {
+    for (const NoisePasses kernels : {NoisePasses::fused, NoisePasses::split}) {
       std::set<float> seen;
       std::size_t drawn = 0;
       for (const int bits : {8, 16, 24, 31, 32, 33, 38}) {
@@ -52,8 +52,8 @@ TEST(FarRows, NeverShareNoise) {
 
 TEST(FarRows, HaveTheNoiseOfTheirNumberWhereverThePartBegins) {
   const RowId far = (RowId{1} << 33) + 5;
-  const auto here = noise_from(far, NoisePolicy::lazy_aggregated, Kernels::fused);
-  const auto before = noise_from(far - 1, NoisePolicy::lazy_aggregated, Kernels::fused);
+  const auto here = noise_from(far, NoisePolicy::lazy_aggregated, NoisePasses::fused);
+  const auto before = noise_from(far - 1, NoisePolicy::lazy_aggregated, NoisePasses::fused);
   for (std::size_t i = 0; i < (kRows - 1) * kDim; ++i) EXPECT_EQ(here[i], before[i + kDim]);
 }
 

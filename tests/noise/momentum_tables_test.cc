@@ -19,7 +19,7 @@ struct Sgd {
   long double w = 0, m = 0;
   bool has_momentum = false;
 
-  void step(long double g, const MomentumStep& s) {
+  void step(long double g, const TableStep& s) {
     g /= s.divisor;
     g += s.weight_decay * w;
     if (!has_momentum) {
@@ -32,8 +32,8 @@ struct Sgd {
   }
 };
 
-std::vector<MomentumStep> schedule(Step steps, bool nesterov, double final_rate) {
-  std::vector<MomentumStep> all;
+std::vector<TableStep> schedule(Step steps, bool nesterov, double final_rate) {
+  std::vector<TableStep> all;
   for (Step t = 0; t < steps; ++t) {
     const double part = static_cast<double>(t) / steps;
     all.push_back({.learning_rate = 0.5 * std::pow(final_rate, part),
@@ -54,7 +54,7 @@ TEST_P(Momentum, DriftOfAnyRunOfStepsIsThatOfTorchsRule) {
   constexpr Step kSteps = 400;
   const auto steps = schedule(kSteps, GetParam(), 1e-6);
   MomentumClock clock;
-  for (const MomentumStep& step : steps) clock.open(step);
+  for (const TableStep& step : steps) clock.open(step);
   std::mt19937 rng(5);
   for (int trial = 0; trial < 300; ++trial) {
     Step after = rng() % kSteps;
@@ -96,30 +96,43 @@ constexpr std::size_t kDim = 60;
 
 // A table under one policy, driven by a script of gradients that depend on no weight.
 struct World {
-  Table weights{0, kRows, kDim};
-  Table momentum{0, kRows, kDim};
+  std::vector<Table> tables;
   MomentumClock clock;
   NoiseSource noise;
-  MomentumUpdates updates;
+  MomentumTables updates;
+  StageClock stages;
 
   World(NoisePolicy policy, std::uint64_t seed)
-      : noise(Seed::fixed(seed)), updates(policy, weights, momentum, clock, noise) {
+      : tables(one_table()), noise(Seed::fixed(seed)), updates(policy, tables, clock, noise) {
     for (RowId r = 0; r < kRows; ++r)
-      std::ranges::fill(weights.row(r), 0.1f * static_cast<float>(r));
+      std::ranges::fill(tables[0].row(r), 0.1f * static_cast<float>(r));
   }
-  void run(const std::vector<MomentumStep>& steps) {
+
+  static std::vector<Table> one_table() {
+    std::vector<Table> tables;
+    tables.emplace_back(TableId{0}, kRows, kDim);
+    return tables;
+  }
+  std::span<const float> weights(RowId r) const { return tables[0].row(r); }
+  std::span<const float> momentum(RowId r) {
+    return updates.momentum(0).subspan(static_cast<std::size_t>(r) * kDim, kDim);
+  }
+
+  void run(const std::vector<TableStep>& steps) {
     std::mt19937 rng(9);
     Matrix pooled(2, kDim);
-    for (const MomentumStep& step : steps) {
+    for (const TableStep& step : steps) {
       Bags bags;
       for (int i = 0; i < 5; ++i) bags.ids.push_back(static_cast<RowId>(rng() % (kRows - 5)));
       bags.offsets = {0, 2, 5};
       for (std::size_t i = 0; i < 2 * kDim; ++i) {
         pooled.data()[i] = static_cast<float>(rng() % 100) / 50.0f - 1.0f;
       }
-      updates.settle(clock.now(), bags.ids);
+      const Ids ids = bags.ids;
+      updates.settle(clock.now(), {&ids, 1}, stages);
       const Step t = clock.open(step);
-      updates.apply(t, {&bags, Pooling::sum, pooled.view()});
+      const TableGradient gradient = {&bags, Pooling::sum, pooled.view()};
+      updates.apply(t, {&gradient, 1}, stages);
     }
     updates.settle_all(clock.now());
   }
@@ -133,8 +146,8 @@ TEST_P(Momentum, LateNoiseDrawnStepByStepEndsWhereEagerNoiseDoes) {
   lazy.run(steps);
   for (RowId r = 0; r < kRows; ++r) {
     for (std::size_t j = 0; j < kDim; ++j) {
-      EXPECT_NEAR(lazy.weights.row(r)[j], eager.weights.row(r)[j], 1e-5);
-      EXPECT_NEAR(lazy.momentum.row(r)[j], eager.momentum.row(r)[j], 1e-5);
+      EXPECT_NEAR(lazy.weights(r)[j], eager.weights(r)[j], 1e-5);
+      EXPECT_NEAR(lazy.momentum(r)[j], eager.momentum(r)[j], 1e-5);
     }
   }
 }
@@ -146,10 +159,10 @@ TEST_P(Momentum, LateNoiseDrawnStepByStepEndsWhereEagerNoiseDoes) {
 TEST_P(Momentum, AggregatedNoiseHasTheCovarianceOfTheRun) {
   auto steps = schedule(30, GetParam(), 0.1);
   MomentumClock clock;
-  for (const MomentumStep& step : steps) clock.open(step);
+  for (const TableStep& step : steps) clock.open(step);
   const Drift whole = clock.through(clock.now()).since(0);
   auto quiet = steps;
-  for (MomentumStep& step : quiet) step.noise_std = 0.0;
+  for (TableStep& step : quiet) step.noise_std = 0.0;
   World mean(NoisePolicy::lazy_aggregated, 1);
   mean.run(quiet);
   for (const RowId row : {RowId{3}, kRows - 1}) {  // touched often; never
@@ -159,8 +172,8 @@ TEST_P(Momentum, AggregatedNoiseHasTheCovarianceOfTheRun) {
       World world(NoisePolicy::lazy_aggregated, 100 + static_cast<std::uint64_t>(key));
       world.run(steps);
       for (std::size_t j = 0; j < kDim; ++j) {
-        const double w = world.weights.row(row)[j] - mean.weights.row(row)[j];
-        const double m = world.momentum.row(row)[j] - mean.momentum.row(row)[j];
+        const double w = world.weights(row)[j] - mean.weights(row)[j];
+        const double m = world.momentum(row)[j] - mean.momentum(row)[j];
         ww += w * w;
         mm += m * m;
         mw += m * w;

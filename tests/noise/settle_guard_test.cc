@@ -49,7 +49,7 @@ struct Waiting {
   std::vector<Table> tables;
   VarianceClock clock;
   NoiseSource noise{Seed::fixed(3)};
-  std::unique_ptr<TableUpdates> updates;
+  std::unique_ptr<SgdTables> updates;
   StageClock stages;
   Bags some = bags_of(5, 900);
   Matrix gradient;
@@ -59,9 +59,9 @@ struct Waiting {
   std::vector<Bags> bags;
   std::vector<MatrixView> to;
 
-  Waiting(NoisePolicy policy, Kernels kernels) {
+  Waiting(NoisePolicy policy, NoisePasses kernels) {
     for (TableId k = 0; k < kTables; ++k) tables.emplace_back(k, kRows, kDim);
-    updates = std::make_unique<TableUpdates>(policy, tables, clock, noise, true, kernels);
+    updates = std::make_unique<SgdTables>(policy, tables, clock, noise, WeightDecay::on, kernels);
     for (int step = 0; step < 2; ++step) clock.open(0.1, 1.0, 0.99);
     gradient.reshape(some.size(), kDim);
     std::fill_n(gradient.data(), some.size() * kDim, 0.5f);
@@ -88,7 +88,8 @@ struct Pass {
 const Pass kPasses[] = {
     {"apply", [](Waiting& w) { w.updates->apply(2, w.gradients, w.stages); }},
     {"settle", [](Waiting& w) { w.updates->settle(2, w.ids, w.stages); }},
-    {"read", [](Waiting& w) { w.updates->read(2, w.bags, Pooling::sum, w.to, w.stages); }},
+    {"read",
+     [](Waiting& w) { w.updates->settle_and_pool(2, w.bags, Pooling::sum, w.to, w.stages); }},
     {"settle_all", [](Waiting& w) { w.updates->settle_all(2); }},
 };
 
@@ -96,14 +97,14 @@ const Pass kPasses[] = {
 void expect_refused(Waiting& w, const std::string& where) {
   for (const Pass& pass : kPasses) EXPECT_THROW(pass.run(w), InternalError) << where << pass.name;
   EXPECT_THROW(w.updates->all_settled(2), InternalError) << where;
-  EXPECT_THROW(w.updates->history(0), InternalError) << where;
+  EXPECT_THROW(w.updates->settled_through(0), InternalError) << where;
   EXPECT_THROW(w.updates->require_whole(), InternalError) << where;
   std::vector<float> values(kDim);
   Table window = Table::window(w.tables[0], 7, values);
   EXPECT_THROW(w.updates->settle_copy(2, 0, 7, 8, window), InternalError) << where;
 }
 
-bool whole(const TableUpdates& updates) {
+bool whole(SgdTables& updates) {
   try {
     updates.require_whole();
   } catch (const InternalError&) {
@@ -122,7 +123,7 @@ class FailingPass : public ::testing::TestWithParam<int> {
 TEST_P(FailingPass, LosesNoNoiseOrEndsTheTables) {
   int failures = 0;
   for (const NoisePolicy policy : kPolicies) {
-    for (const Kernels kernels : {Kernels::fused, Kernels::split}) {
+    for (const NoisePasses kernels : {NoisePasses::fused, NoisePasses::split}) {
       for (const Pass& pass : kPasses) {
         Waiting undisturbed(policy, kernels);
         pass.run(undisturbed);
@@ -155,25 +156,27 @@ TEST(FailingPass, OfATableWithMomentumEndsIt) {
   for (const NoisePolicy policy : kPolicies) {
     for (const int what : {0, 1, 2}) {
       for (long allocations = 0;; allocations = later(allocations)) {
-        Table weights(0, kRows, kDim);
-        Table momentum(0, kRows, kDim);
+        std::vector<Table> tables;
+        tables.emplace_back(TableId{0}, kRows, kDim);
         MomentumClock clock;
         const NoiseSource noise(Seed::fixed(3));
-        MomentumUpdates updates(policy, weights, momentum, clock, noise);
-        const MomentumStep step{.learning_rate = 0.1, .momentum = 0.9, .noise_std = 1.0};
+        MomentumTables updates(policy, tables, clock, noise);
+        StageClock stages;
+        const TableStep step{.learning_rate = 0.1, .momentum = 0.9, .noise_std = 1.0};
         for (int i = 0; i < 2; ++i) clock.open(step);
         const Bags some = bags_of(5, 900);
         Matrix gradient(some.size(), kDim);
         const TableGradient sum = {&some, Pooling::sum, gradient.view()};
         const auto pass = [&](int which) {
-          if (which == 0) updates.apply(2, sum);
-          if (which == 1) updates.settle(2, some.ids);
+          const Ids ids = some.ids;
+          if (which == 0) updates.apply(2, {&sum, 1}, stages);
+          if (which == 1) updates.settle(2, {&ids, 1}, stages);
           if (which == 2) updates.settle_all(2);
         };
         if (!oracle::runs_out_of_memory(allocations, [&] { pass(what); })) break;
         ++failures;
         for (const int later : {0, 1, 2}) EXPECT_THROW(pass(later), InternalError) << what << later;
-        EXPECT_THROW(updates.history(), InternalError) << what;
+        EXPECT_THROW(updates.settled_through(0), InternalError) << what;
       }
     }
   }
@@ -182,7 +185,7 @@ TEST(FailingPass, OfATableWithMomentumEndsIt) {
 
 // What the caller throws between two tables is the caller's: no row was left half-way.
 TEST(FailingPass, IsNotWhatTheCallersProgressThrows) {
-  Waiting w(NoisePolicy::lazy_aggregated, Kernels::fused);
+  Waiting w(NoisePolicy::lazy_aggregated, NoisePasses::fused);
   EXPECT_THROW(w.updates->settle_all(2, [](std::uint64_t) { throw UserError("stop"); }), UserError);
   w.updates->settle_all(2);
   EXPECT_TRUE(w.updates->all_settled(2));

@@ -57,7 +57,7 @@ std::vector<float> run(NoisePolicy policy, const std::vector<MadeUpStep>& steps,
   for (RowId r = 0; r < kRows; ++r) std::ranges::fill(tables[0].row(r), 0.5f);
   VarianceClock clock;
   const NoiseSource noise(Seed::fixed(seed));
-  TableUpdates updates(policy, tables, clock, noise, decays);
+  SgdTables updates(policy, tables, clock, noise, decays ? WeightDecay::on : WeightDecay::off);
   StageClock stages;
   for (std::size_t s = 0; s < steps.size(); ++s) {
     const MadeUpStep& step = steps[s];
@@ -86,7 +86,7 @@ std::vector<double> dense_reference(const std::vector<MadeUpStep>& steps, std::u
   for (std::size_t s = 0; s < steps.size(); ++s) {
     const MadeUpStep& step = steps[s];
     const NoiseCells cells =
-        noise.table(4, kRows, kDim, Draws::each_step, static_cast<Step>(s + 1));
+        noise.table(4, kRows, kDim, CellKind::each_step, static_cast<Step>(s + 1));
     for (double& x : w) x *= step.shrink;
     for (std::size_t b = 0; b < step.bags.size(); ++b) {
       for (const RowId id : step.bags.of(b)) {
@@ -206,14 +206,14 @@ TEST(LazyUpdate, FollowsThePapersExampleOfDelayedNoise) {
   tables.emplace_back(TableId{4}, kRows, kDim);
   VarianceClock clock;
   const NoiseSource noise(Seed::fixed(9));
-  TableUpdates updates(NoisePolicy::lazy_each_step, tables, clock, noise, false);
+  SgdTables updates(NoisePolicy::lazy_each_step, tables, clock, noise, WeightDecay::off);
   StageClock stages;
   // w after the noises of steps first … last, each with its own rate
   const auto noises = [&](Step first, Step last) {
     std::vector<float> sum(kDim, 0.0f);
     for (Step t = first; t <= last; ++t) {
       const NoisyRow row = {sum.data(), kRow, 1.0f, float(0.1 * t)};
-      noise.table(4, kRows, kDim, Draws::each_step, t).add({&row, 1}, kDim);
+      noise.table(4, kRows, kDim, CellKind::each_step, t).add({&row, 1}, kDim);
     }
     return sum;
   };
@@ -241,7 +241,7 @@ TEST(LazyUpdate, SettlingTwiceChangesNothing) {
   tables.emplace_back(TableId{0}, kRows, kDim);
   VarianceClock clock;
   const NoiseSource noise(Seed::fixed(1));
-  TableUpdates updates(NoisePolicy::lazy_aggregated, tables, clock, noise, false);
+  SgdTables updates(NoisePolicy::lazy_aggregated, tables, clock, noise, WeightDecay::off);
   StageClock stages;
   for (int i = 0; i < 5; ++i) clock.open(1.0, 1.0, 1.0);
   const std::vector<RowId> named = {3, 3, 8};
@@ -252,7 +252,7 @@ TEST(LazyUpdate, SettlingTwiceChangesNothing) {
   updates.settle(5, {&ids, 1}, stages);
   updates.settle(4, {&ids, 1}, stages);  // and going back is no way to draw again
   EXPECT_TRUE(std::ranges::equal(once, tables[0].row(3)));
-  EXPECT_EQ(updates.history(0)->settled_through(3), 5u);
+  EXPECT_EQ(updates.settled_through(0)[3], 5u);
   EXPECT_FALSE(updates.all_settled(5));
 }
 
@@ -261,8 +261,8 @@ TEST(LazyUpdate, CountsTheRowsItTouches) {
   tables.emplace_back(TableId{0}, kRows, kDim);
   VarianceClock clock;
   const NoiseSource noise(Seed::fixed(1));
-  TableUpdates lazy(NoisePolicy::lazy_aggregated, tables, clock, noise, false);
-  TableUpdates eager(NoisePolicy::every_row, tables, clock, noise, false);
+  SgdTables lazy(NoisePolicy::lazy_aggregated, tables, clock, noise, WeightDecay::off);
+  SgdTables eager(NoisePolicy::every_row, tables, clock, noise, WeightDecay::off);
   StageClock stages;
   clock.open(1.0, 1.0, 1.0);
   clock.open(1.0, 1.0, 1.0);

@@ -85,10 +85,10 @@ TEST(VarianceClock, WhatIsDueIsWhatIsOwedWithItsRootTaken) {
   Steps s;
   for (Step t = 1; t <= 700; ++t) s.open(1.0 / t, 2.0, 1.0 - 0.001 / t);
   for (const Step through : {1u, 5u, 63u, 64u, 255u, 256u, 300u, 700u}) {
-    const Debts debts = s.clock.through(through);
+    const OwedThrough owed = s.clock.through(through);
     for (Step after = 0; after <= through; ++after) {
       const Owed expected = s.walk(after, through);
-      const Due due = debts.due_since(after);
+      const NoiseTerm due = owed.term_since(after);
       ASSERT_FLOAT_EQ(due.shrink, static_cast<float>(expected.shrink)) << after << "…" << through;
       ASSERT_FLOAT_EQ(due.std, static_cast<float>(std::sqrt(expected.variance)))
           << after << "…" << through;

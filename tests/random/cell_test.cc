@@ -17,7 +17,7 @@ TEST(Cell, DistinctCellsHaveDisjointBlocks) {
   std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
   std::size_t cells = 0;
   for (const Purpose purpose : {Purpose::table_noise, Purpose::dense_noise, Purpose::sampling}) {
-    for (const Draws draws : {Draws::each_step, Draws::aggregated}) {
+    for (const CellKind draws : {CellKind::each_step, CellKind::aggregated}) {
       for (const TableId table : {0, 1, 0xFFFF}) {
         for (const RowId row : {RowId{0}, RowId{1}, RowId{255}, RowId{256}, kMaxRows - 1}) {
           for (const Step step : {Step{0}, Step{1}, Step{2}, kLastStep}) {
@@ -80,8 +80,8 @@ TEST(NoiseSource, NoKeyServesMoreThanItsShareOfBlocks) {
   for (const auto& [rows, dim] : std::vector<std::pair<RowId, std::size_t>>{
            {1, 16}, {40'000'000, 128}, {RowId{1} << 34, 128}, {RowId{1} << 38, 64}}) {
     Step same = 1;
-    while (same < 4096 && noise.table(0, rows, dim, Draws::each_step, same).key.round_keys ==
-                              noise.table(0, rows, dim, Draws::each_step, 0).key.round_keys) {
+    while (same < 4096 && noise.table(0, rows, dim, CellKind::each_step, same).key.round_keys ==
+                              noise.table(0, rows, dim, CellKind::each_step, 0).key.round_keys) {
       ++same;
     }
     const std::size_t blocks_a_row = (dim + 15) / 16 * 4;
@@ -89,7 +89,7 @@ TEST(NoiseSource, NoKeyServesMoreThanItsShareOfBlocks) {
         static_cast<double>(same) * static_cast<double>(rows) * static_cast<double>(blocks_a_row);
     EXPECT_LE(blocks, 0x1p43) << rows << " x " << dim;
   }
-  EXPECT_THROW(noise.table(0, kMaxRows - 1, 4096, Draws::each_step, 1), UserError);
+  EXPECT_THROW(noise.table(0, kMaxRows - 1, 4096, CellKind::each_step, 1), UserError);
 }
 
 TEST(NoiseSource, PoliciesTablesStepsAndDenseWeightsNeverShareNoise) {
@@ -104,8 +104,8 @@ TEST(NoiseSource, PoliciesTablesStepsAndDenseWeightsNeverShareNoise) {
   std::size_t drawn = 0;
   for (Step t = 1; t < 50; ++t) {
     for (TableId k = 0; k < 4; ++k) {
-      draw(noise.table(k, 100, 1, Draws::each_step, t));
-      draw(noise.table(k, 100, 1, Draws::aggregated, t));
+      draw(noise.table(k, 100, 1, CellKind::each_step, t));
+      draw(noise.table(k, 100, 1, CellKind::aggregated, t));
       drawn += 2;
     }
     draw(noise.dense(t));

@@ -24,7 +24,7 @@ TEST(SecureNoise, SumsOfDrawsAreStandardNormal) {
     const NoiseSource source(Seed::fixed(draws), draws);
     oracle::Normality normality;
     for (Step t = 1; t <= 4; ++t) {
-      normality.add(noise_of(source.table(1, 4000, 64, Draws::aggregated, t), 4000, 64));
+      normality.add(noise_of(source.table(1, 4000, 64, CellKind::aggregated, t), 4000, 64));
       normality.add(noise_of(source.dense(t), 100, 1024));
     }
     EXPECT_EQ(normality.objections(), "") << draws;
@@ -34,8 +34,8 @@ TEST(SecureNoise, SumsOfDrawsAreStandardNormal) {
 TEST(SecureNoise, DrawsAreTheSumOfDistinctCells) {
   const NoiseSource one(Seed::fixed(3), 1);
   const NoiseSource two(Seed::fixed(3), 2);
-  const auto first = noise_of(one.table(0, 10, 16, Draws::each_step, 5), 10, 16);
-  const auto sum = noise_of(two.table(0, 10, 16, Draws::each_step, 5), 10, 16);
+  const auto first = noise_of(one.table(0, 10, 16, CellKind::each_step, 5), 10, 16);
+  const auto sum = noise_of(two.table(0, 10, 16, CellKind::each_step, 5), 10, 16);
   double dot = 0.0;
   for (std::size_t i = 0; i < sum.size(); ++i) {
     const double second = sum[i] * std::sqrt(2.0) - first[i];  // what the other draw must be
@@ -49,10 +49,10 @@ TEST(SecureNoise, ShrinksOnlyOnce) {
   const NoiseSource source(Seed::fixed(3), 4);
   std::vector<float> with(16, 1.0f);
   const NoisyRow row = {with.data(), 2, 0.5f, 0.25f};
-  source.table(0, 10, 16, Draws::each_step, 5).add({&row, 1}, 16);
+  source.table(0, 10, 16, CellKind::each_step, 5).add({&row, 1}, 16);
   std::vector<float> noise(16, 0.0f);
   const NoisyRow alone = {noise.data(), 2, 1.0f, 0.25f};
-  source.table(0, 10, 16, Draws::each_step, 5).add({&alone, 1}, 16);
+  source.table(0, 10, 16, CellKind::each_step, 5).add({&alone, 1}, 16);
   for (std::size_t i = 0; i < 16; ++i) EXPECT_NEAR(with[i], 0.5f + noise[i], 1e-6f);
 }
 

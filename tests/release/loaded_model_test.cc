@@ -18,12 +18,14 @@ using oracle::World;
 class Released : public testing::Test {
  protected:
   Released() : world_(settings_.shape, settings_.key, settings_.sampling_rate) {
-    Trainer trainer(plan_of("lazydp", settings_), {}, world_.seed, world_.model,
-                    settings_.shape.mode, world_.tables, world_.data, *world_.sampler);
-    while (trainer.now() < settings_.steps) trainer.step();
+    auto trainer = std::make_unique<Trainer>(plan_of("lazydp", settings_), Performance{},
+                                             world_.seed, world_.model, settings_.shape.mode,
+                                             world_.tables, world_.data, *world_.sampler);
+    while (trainer->now() < settings_.steps) trainer->step();
+    trainer->settle_all();
+    metrics_ = evaluate(*trainer, world_.data);
+    some_ = evaluate(*trainer, world_.data, 7);
     release(std::move(trainer), {.delta = 1e-5, .shape = settings_.shape}).write(folder());
-    metrics_ = evaluate(trainer, world_.data);
-    some_ = evaluate(trainer, world_.data, 7);
   }
   std::string folder() const { return scratch_ / "model"; }
 

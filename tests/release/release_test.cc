@@ -22,19 +22,20 @@ using oracle::World;
 struct Trained : World {
   Settings settings;
   std::unique_ptr<Sampler> batches;
-  Trainer trainer;
+  std::unique_ptr<Trainer> owner;  // until it is released
+  Trainer& trainer = *owner;
 
   Trained(std::string_view algorithm, const Seed& key, const Settings& s = {})
       : World(s.shape, s.key, s.sampling_rate),
         settings(s),
         batches(make_poisson_sampler(key, 40, s.sampling_rate)),
-        trainer(plan_of(algorithm, s), {}, key, model, s.shape.mode, tables, data, *batches) {
+        owner(std::make_unique<Trainer>(plan_of(algorithm, s), Performance{}, key, model,
+                                        s.shape.mode, tables, data, *batches)) {
     while (trainer.now() < s.steps) trainer.step();
   }
 
-  ReleasedModel out() {
-    return release(std::move(trainer), {.delta = 1e-5, .shape = shape, .data = {{"name", "test"}}});
-  }
+  ReleaseNotes notes() const { return {.delta = 1e-5, .shape = shape, .data = {{"name", "test"}}}; }
+  ReleasedModel out() { return release(std::move(owner), notes()); }
 };
 
 TEST(Release, WritesEveryWeightUnderItsTorchName) {
@@ -61,9 +62,10 @@ TEST(Release, WritesEveryWeightUnderItsTorchName) {
 
 TEST(Release, LeavesNoRowBehind) {
   Trained run("lazydp", Seed::from_os());
-  ASSERT_FALSE(run.trainer.updates().all_settled(run.trainer.now()));
-  run.out();
-  EXPECT_TRUE(run.trainer.updates().all_settled(run.settings.steps));
+  TableOptimizer& rows = run.trainer.state().table_optimizer;
+  ASSERT_FALSE(rows.all_settled(run.trainer.now()));
+  const ReleasedModel model = run.out();  // which has the trainer
+  EXPECT_TRUE(rows.all_settled(run.settings.steps));
 }
 
 TEST(Release, HoldsNoSecretAndNoHole) {
@@ -100,7 +102,7 @@ TEST(Release, OfTheSameStateWritesTheSameBytes) {
   const Settings s;
   Trained run("lazydp", Seed::from_os());
   folder.save(run.trainer);
-  run.out().write(scratch / "model");
+  release(std::move(run.owner), run.notes(), folder).write(scratch / "model");
   const std::string weights = contents(scratch / "model/model.safetensors");
   const std::string card = contents(scratch / "model/card.json");
 
@@ -109,11 +111,11 @@ TEST(Release, OfTheSameStateWritesTheSameBytes) {
   none.steps = 0;
   World world(s.shape, s.key, s.sampling_rate);
   const auto sampler = make_poisson_sampler(checkpoint->head().seed, 40, s.sampling_rate);
-  Trainer again(plan_of("lazydp", s), {}, checkpoint->head().seed, world.model, s.shape.mode,
-                world.tables, world.data, *sampler);
-  folder.restore(*checkpoint, again);
-  release(std::move(again), {.delta = 1e-5, .shape = s.shape, .data = {{"name", "test"}}})
-      .write(scratch / "model");
+  auto again =
+      std::make_unique<Trainer>(plan_of("lazydp", s), Performance{}, checkpoint->head().seed,
+                                world.model, s.shape.mode, world.tables, world.data, *sampler);
+  folder.restore(*checkpoint, *again);
+  release(std::move(again), run.notes(), folder).write(scratch / "model");
   EXPECT_EQ(contents(scratch / "model/model.safetensors"), weights);
   EXPECT_EQ(contents(scratch / "model/card.json"), card);
 }
@@ -207,8 +209,10 @@ TEST(Release, IsRefusedOnceSettlingHasFailed) {
     Settings s;
     s.steps = 6;
     World world(s.shape, s.key, s.sampling_rate);
-    Trainer trainer(plan_of("lazydp", s), {.settle_ahead = which % 2 == 0}, world.seed, world.model,
-                    s.shape.mode, world.tables, world.data, *world.sampler);
+    auto owner = std::make_unique<Trainer>(
+        plan_of("lazydp", s), Performance{.settle_ahead = which % 2 == 0}, world.seed, world.model,
+        s.shape.mode, world.tables, world.data, *world.sampler);
+    Trainer& trainer = *owner;
     CheckpointFolder folder(temporary / "checkpoint", {}, std::nullopt);
     for (int i = 0; i < 2; ++i) trainer.step();
     folder.save(trainer);
@@ -220,7 +224,7 @@ TEST(Release, IsRefusedOnceSettlingHasFailed) {
     }
     oracle::failing_allocation() = oracle::kNoAllocation;
     try {
-      trainer.updates().require_whole();
+      trainer.state().table_optimizer.require_whole();
       continue;
     } catch (const InternalError&) {
       ++broken;
@@ -230,8 +234,8 @@ TEST(Release, IsRefusedOnceSettlingHasFailed) {
     EXPECT_THROW(trainer.settle_all(), InternalError);
     EXPECT_THROW(trainer.step(), InternalError);
     EXPECT_EQ(folder.open()->head().step, 2u);
-    EXPECT_THROW(release(std::move(trainer), {.delta = 1e-5, .shape = world.shape, .data = {}}),
-                 InternalError);
+    const ReleaseNotes notes = {.delta = 1e-5, .shape = world.shape, .data = {}};
+    EXPECT_THROW(release(std::move(owner), notes, folder), InternalError);
   }
   EXPECT_GT(broken, 3) << "some failure must have come while rows settled";
 }

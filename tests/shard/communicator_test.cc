@@ -42,26 +42,26 @@ TEST(Communicator, ARankThatFailsEndsTheOthers) {
   EXPECT_EQ(went_on, 0);
 }
 
-TEST(Courier, RunsErrandsInTheirOrderWhileItsRankComputes) {
+TEST(CommThread, RunsErrandsInTheirOrderWhileItsRankComputes) {
   run_as_ranks(3, [](Communicator& ranks) {
-    Courier courier(ranks);
+    CommThread comm(ranks);
     std::vector<float> first = {1.0f};
     std::vector<float> second = {10.0f};
-    const auto one = courier.send([&](Communicator& r) { r.add_up(std::span(first)); });
-    const auto two = courier.send([&](Communicator& r) { r.add_up(std::span(second)); });
-    courier.wait(two);
+    const auto one = comm.send([&](Communicator& r) { r.add_up(std::span(first)); });
+    const auto two = comm.send([&](Communicator& r) { r.add_up(std::span(second)); });
+    comm.wait(two);
     EXPECT_EQ(first[0], 3.0f);  // the one before is done too
     EXPECT_EQ(second[0], 30.0f);
-    courier.wait(one);
-    courier.run([](Communicator& r) { r.barrier(); });
+    comm.wait(one);
+    comm.run([](Communicator& r) { r.barrier(); });
   });
 }
 
-TEST(Courier, WhatAnErrandThrowsReachesWhoWaits) {
-  Courier courier(alone());
-  const auto bad = courier.send([](Communicator&) { throw IoError("cable"); });
-  EXPECT_THROW(courier.wait(bad), IoError);
-  EXPECT_THROW(courier.run([](Communicator&) {}), IoError);
+TEST(CommThread, WhatAnErrandThrowsReachesWhoWaits) {
+  CommThread comm(alone());
+  const auto bad = comm.send([](Communicator&) { throw IoError("cable"); });
+  EXPECT_THROW(comm.wait(bad), IoError);
+  EXPECT_THROW(comm.run([](Communicator&) {}), IoError);
 }
 
 }  // namespace

@@ -20,6 +20,7 @@ struct Settings {
   double rate = 0.4;  // learning rate of tables
   double dense_rate = 0.2;
   DenseRule dense_rule = DenseRule::sgd;
+  TableRule table_rule = TableRule::sgd;
   double sampling_rate = 0.08;  // of 40 examples: one batch in 28 is empty
   double weight_decay = 0.0;
   const char* rates = "constant";
@@ -43,6 +44,7 @@ inline Plan plan_of(std::string_view algorithm, const Settings& s) {
   plan.table_rate = s.rate;
   plan.dense_rate = s.dense_rate;
   plan.dense_rule = s.dense_rule;
+  plan.table_rule = s.table_rule;
   plan.weight_decay = s.weight_decay;
   plan.rate_schedule = Schedule::parse(s.rates);
   plan.noise_schedule = Schedule::parse(s.noises);

@@ -32,7 +32,7 @@ std::vector<double> dense_dpsgd(const Settings& s) {
                              .mean = s.shape.mode == Pooling::mean,
                              .rows = s.shape.table_rows,
                              .weights = {start.begin(), start.end()}};
-  std::vector<double> momentum(model.dense_count(), 0.0), squares(model.dense_count(), 0.0);
+  std::vector<double> momentum(model.weights.size(), 0.0), squares(model.dense_count(), 0.0);
   const NoiseSource noise(world.seed, s.draws);
   const auto rates = Schedule::parse(s.rates);
   const auto sigmas = Schedule::parse(s.noises);
@@ -68,7 +68,7 @@ std::vector<double> dense_dpsgd(const Settings& s) {
     for (std::size_t k = 0; k < s.shape.table_rows.size(); ++k) {
       const RowId rows = s.shape.table_rows[k];
       const auto cells =
-          noise.table(static_cast<TableId>(k), rows, s.shape.dim, Draws::each_step, t);
+          noise.table(static_cast<TableId>(k), rows, s.shape.dim, CellKind::each_step, t);
       for (RowId r = 0; r < rows; ++r) {
         add_noise(cells, static_cast<std::uint64_t>(r),
                   model.table_start(k) + static_cast<std::size_t>(r) * s.shape.dim, s.shape.dim);
@@ -77,6 +77,11 @@ std::vector<double> dense_dpsgd(const Settings& s) {
     const double rate = s.rate * rates.factor(t, s.steps);
     for (std::size_t j = 0; j < sum.size(); ++j) {
       const double g = sum[j] / expected_batch;
+      if (j >= model.dense_count() && s.table_rule == TableRule::momentum) {
+        momentum[j] = 0.9 * momentum[j] + g + s.weight_decay * model.weights[j];
+        model.weights[j] -= rate * momentum[j];
+        continue;
+      }
       if (j >= model.dense_count()) {
         model.weights[j] = (1.0 - rate * s.weight_decay) * model.weights[j] - rate * g;
         continue;
@@ -100,7 +105,7 @@ std::vector<double> dense_dpsgd(const Settings& s) {
 }
 
 std::vector<Settings> awkward_settings() {
-  std::vector<Settings> all(9);
+  std::vector<Settings> all(11);
   all[1].rates = "warmup:4,cosine";
   all[2].weight_decay = 0.2;
   all[2].rates = "warmup:3,linear";
@@ -117,6 +122,13 @@ std::vector<Settings> awkward_settings() {
   all[7].steps = 12;
   all[8].draws = 4;
   all[8].weight_decay = 0.1;
+  all[9].table_rule = TableRule::momentum;
+  all[9].rate = 0.1;
+  all[10] = all[9];
+  all[10].weight_decay = 0.2;
+  all[10].rates = "warmup:3,linear";
+  all[10].noises = "poly:2";
+  all[10].evaluate = true;
   return all;
 }
 
@@ -182,7 +194,7 @@ TEST_P(Awkward, OneAndSeveralThreadsGiveTheSameBits) {
   set_thread_count(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Settings, Awkward, ::testing::Range<std::size_t>(0, 9));
+INSTANTIATE_TEST_SUITE_P(Settings, Awkward, ::testing::Range<std::size_t>(0, 11));
 
 // Noise reaches a dense gradient before the rule does, so lazy tables change nothing for it.
 class DenseRules : public testing::TestWithParam<DenseRule> {};

@@ -52,6 +52,15 @@ TEST_P(OnRanks, WithLookAheadEvaluationDecayAndMeans) {
   expect_same_model(GetParam().name, s, 3, kSome);
 }
 
+TEST_P(OnRanks, WithMomentumOfTables) {
+  oracle::Settings s;
+  s.table_rule = TableRule::momentum;
+  s.rate = 0.1;
+  s.weight_decay = 0.1;
+  s.evaluate = true;
+  for (const int ranks : {2, 4}) expect_same_model(GetParam().name, s, ranks, kSome);
+}
+
 // With three examples a step, half of eight ranks have none; some steps have none at all. The
 // tables of 1 and 6 rows leave some ranks without a row.
 TEST_P(OnRanks, WithRanksThatHaveNeitherExamplesNorRows) {
@@ -100,7 +109,8 @@ TEST(Ranks, OneOfThemMayOwnAllHotRows) {
   run_as_ranks(4, [&](Communicator& ranks) {
     oracle::RankWorld part(ranks, s, kNone);
     Trainer trainer(oracle::plan_of("lazydp", s), {}, part.whole.seed, part.whole.model,
-                    s.shape.mode, part.tables, hot, *part.sampler, nullptr, &part.exchange);
+                    s.shape.mode, part.tables, hot, *part.sampler, TableStorage::memory(),
+                    part.exchange());
     steps(trainer);
     EXPECT_LT(oracle::distance(part.weights(), expected), kRounding);
   });
@@ -116,8 +126,8 @@ TEST(Ranks, ReportsAreOfAllOfThem) {
   run_as_ranks(3, [&](Communicator& ranks) {
     oracle::RankWorld part(ranks, s, kSome);
     Trainer trainer(oracle::plan_of("lazydp", s), {}, part.whole.seed, part.whole.model,
-                    s.shape.mode, part.tables, part.whole.data, *part.sampler, nullptr,
-                    &part.exchange);
+                    s.shape.mode, part.tables, part.whole.data, *part.sampler,
+                    TableStorage::memory(), part.exchange());
     for (const StepReport& report : expected) {
       const StepReport& here = trainer.step(ranks.rank() == 2 && report.step == 4);
       EXPECT_EQ(here.examples, report.examples);
@@ -140,8 +150,8 @@ TEST(Ranks, EvaluateTogetherWhatOneProcessEvaluates) {
   run_as_ranks(3, [&](Communicator& ranks) {
     oracle::RankWorld part(ranks, s, kSome);
     Trainer trainer(oracle::plan_of("lazydp", s), {}, part.whole.seed, part.whole.model,
-                    s.shape.mode, part.tables, part.whole.data, *part.sampler, nullptr,
-                    &part.exchange);
+                    s.shape.mode, part.tables, part.whole.data, *part.sampler,
+                    TableStorage::memory(), part.exchange());
     for (Step t = 1; t <= 5; ++t) trainer.step();
     const Metrics metrics = evaluate(trainer, part.whole.data);
     EXPECT_EQ(metrics.examples, expected.examples);
@@ -183,13 +193,13 @@ TEST(Ranks, SendWhatMustTravelAndNotATenthMore) {
     run_as_ranks(ranks, [&](Communicator& here) {
       oracle::RankWorld part(here, s, kNone);
       Trainer trainer(oracle::plan_of("lazydp", s), {}, part.whole.seed, part.whole.model,
-                      s.shape.mode, part.tables, part.whole.data, *part.sampler, nullptr,
-                      &part.exchange);
+                      s.shape.mode, part.tables, part.whole.data, *part.sampler,
+                      TableStorage::memory(), part.exchange());
       trainer.step();
-      part.courier.run([](Communicator& all) { all.barrier(); });
+      trainer.state().comm.run([](Communicator& all) { all.barrier(); });
       const std::uint64_t before = here.traffic().bytes;
       trainer.step();  // the sample is everybody, every time: so is what is asked for ahead
-      part.courier.run([](Communicator& all) { all.barrier(); });
+      trainer.state().comm.run([](Communicator& all) { all.barrier(); });
       std::vector<ExampleId> examples;
       part.sampler->draw(2, examples);
       Batch batch;

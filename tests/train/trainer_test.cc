@@ -84,12 +84,13 @@ TEST(Trainer, EvaluationSeesSettledRowsAndDisturbsNoInvariant) {
   world.data.read(all, batch);
   for (std::size_t k = 0; k < world.tables.size(); ++k) {
     for (const RowId row : batch.bags[k].ids) {
-      EXPECT_EQ(trainer.updates().history(k)->settled_through(row), 10u);
+      EXPECT_EQ(trainer.state().table_optimizer.settled_through(k)[static_cast<std::size_t>(row)],
+                10u);
     }
   }
   trainer.step();
   trainer.settle_all();
-  EXPECT_TRUE(trainer.updates().all_settled(11));
+  EXPECT_TRUE(trainer.state().table_optimizer.all_settled(11));
 }
 
 TEST(Trainer, SchedulesOfSigmaReachTheLedger) {

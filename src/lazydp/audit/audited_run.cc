@@ -80,7 +80,7 @@ struct Life {
   std::unique_ptr<TableFiles> files;
   Units units;
   std::unique_ptr<Sampler> sampler;
-  Trainer trainer;
+  std::unique_ptr<Trainer> trainer;
 
   Life(const AuditedRun& run, const CanaryData& data, const Seed& seed,
        const std::vector<float>& initial, const std::string& folder)
@@ -95,9 +95,10 @@ struct Life {
         sampler(run.canary == Canary::person
                     ? make_unit_sampler(seed, units, run.sampling_rate, "one person")
                     : make_poisson_sampler(seed, data.size(), run.sampling_rate)),
-        trainer(plan_of(run), {}, seed, model, model.shape().mode,
-                files ? files->tables() : std::span<Table>(in_memory), data, *sampler,
-                files.get()) {
+        trainer(std::make_unique<Trainer>(
+            plan_of(run), Performance{}, seed, model, model.shape().mode,
+            files ? files->tables() : std::span<Table>(in_memory), data, *sampler,
+            files ? TableStorage::in(*files) : TableStorage::memory())) {
     std::ranges::copy(std::span(initial).first(model.shape().parameters()),
                       model.parameters().begin());
   }
@@ -112,9 +113,9 @@ struct Life {
     return tables;
   }
 
-  // Every weight as it is released.
-  std::vector<float> settled() {
-    release_rows();
+  // Every weight as it is released; `checkpoints` are the run's own, if it keeps any.
+  std::vector<float> settled(std::optional<CheckpointFolder>& checkpoints) {
+    release_rows(checkpoints);
     std::vector<float> all(model.parameters().begin(), model.parameters().end());
     all.insert(all.end(), rows.begin(), rows.end());
     return all;
@@ -122,13 +123,18 @@ struct Life {
 
  private:
   // Tables in files are settled on their way out: here, to where those in memory would be.
-  void release_rows() {
+  void release_rows(std::optional<CheckpointFolder>& checkpoints) {
     const ModelShape& shape = model.shape();
     for (std::size_t k = 0; files && k < shape.tables(); ++k) {
       const auto place = place_of(shape, k) - shape.parameters();
-      trainer.settled_rows(k, 0, std::span(rows).subspan(place, size_of(shape, k)));
+      trainer->settled_rows(k, 0, std::span(rows).subspan(place, size_of(shape, k)));
     }
-    release(std::move(trainer), {.delta = kAnyDelta, .shape = shape});
+    const ReleaseNotes notes{.delta = kAnyDelta, .shape = shape};
+    if (checkpoints) {
+      release(std::move(trainer), notes, *checkpoints);
+    } else {
+      release(std::move(trainer), notes);
+    }
   }
 };
 
@@ -184,21 +190,20 @@ Released train_from(const AuditedRun& run, Presence presence, const Seed& seed,
     checkpoints.emplace(folder.path() + "/checkpoint", Json(), std::nullopt);
   auto life = std::make_unique<Life>(run, data, seed, initial, folder.path());
   if (life->files) life->files->start(life->files->first_weights(seed));
-  if (checkpoints) checkpoints->adopt(life->trainer);
-  while (life->trainer.now() < run.steps) {
-    life->trainer.step();
-    const Step t = life->trainer.now();
-    if (due(t, run.eval_every)) score_all(life->trainer, everybody);
+  while (life->trainer->now() < run.steps) {
+    life->trainer->step();
+    const Step t = life->trainer->now();
+    if (due(t, run.eval_every)) score_all(*life->trainer, everybody);
     if (due(t, run.restart_every) && t < run.steps) {
-      checkpoints->save(life->trainer);
+      checkpoints->save(*life->trainer);
       life.reset();
       const auto saved = checkpoints->open();
       life = std::make_unique<Life>(run, data, saved->head().seed, initial, folder.path());
-      checkpoints->restore(*saved, life->trainer);
+      checkpoints->restore(*saved, *life->trainer);
     }
   }
-  const Ledger ledger = life->trainer.ledger();
-  const std::vector<float> weights = life->settled();
+  const Ledger ledger = life->trainer->ledger();
+  const std::vector<float> weights = life->settled(checkpoints);
 
   Released released{.initial = std::move(initial), .ledger = ledger};
   released.change = minus(weights, released.initial);

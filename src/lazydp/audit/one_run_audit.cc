@@ -77,8 +77,9 @@ Plan crowd_plan(const OneRunAudit& audit, double noise_multiplier, double exampl
 void train(const Plan& plan, const Seed& seed, const Dataset& data, CrowdModel& world,
            double delta) {
   const auto sampler = make_poisson_sampler(seed, data.size(), plan.mechanism.sampling_rate);
-  Trainer trainer(plan, {}, seed, world.model, world.shape.mode, world.tables, data, *sampler);
-  for (Step t = 0; t < plan.steps; ++t) trainer.step();
+  auto trainer = std::make_unique<Trainer>(plan, Performance{}, seed, world.model, world.shape.mode,
+                                           world.tables, data, *sampler);
+  for (Step t = 0; t < plan.steps; ++t) trainer->step();
   release(std::move(trainer), {.delta = delta, .shape = world.shape});
 }
 

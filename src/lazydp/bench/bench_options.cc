@@ -28,7 +28,7 @@ Plan BenchOptions::plan(const Recipe& recipe) const {
 
 MemoryNeeds memory_needs(const BenchOptions& bench) {
   const MemoryNeeds needs =
-      memory_needs(bench.model.shape, bench.contenders, 0.0, bench.performance, bench.batch,
+      memory_needs(bench.model.shape, bench.contenders, {}, bench.performance, bench.batch,
                    bench.rounds + kAgingSteps, bench.task.bytes());
   return bench.table_folder ? with_tables_in_files(needs, bench.model.shape) : needs;
 }

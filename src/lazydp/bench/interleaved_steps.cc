@@ -11,31 +11,23 @@
 
 namespace lazydp {
 
-namespace {
-
-// Brings a contender's rows to the lateness of a long run, where rows wait at all.
-double age(Trainer& trainer, const BenchOptions& options, const ModelAndTables& model_and_tables) {
-  if (trainer.updates().history(0) == nullptr) return std::numeric_limits<double>::quiet_NaN();
-  const auto lookups = static_cast<double>(options.batch * options.model.shape.pooling);
-  return pre_age(trainer, model_and_tables.tables, std::get<AccessLaw>(options.task.what), lookups);
-}
-
-}  // namespace
-
 // Batches come from a seed of its own: rows that another contender has just read would be in the
 // cache.
 Contender make_contender(const BenchOptions& options, const TrainingData& task,
                          const Recipe& recipe, const Seed& seed, std::uint64_t number,
                          ModelAndTables& model_and_tables) {
-  const Plan plan = options.plan(recipe);
+  const SteadyState steady(model_and_tables.tables, std::get<AccessLaw>(options.task.what),
+                           static_cast<double>(options.batch * options.model.shape.pooling));
+  Plan plan = options.plan(recipe);
+  plan.steps += steady.passed();
   Contender contender;
   contender.sampler =
       make_sampler(Sampling::shuffled, Seed::fixed(options.seed.value_or(0) + number),
                    task.train->size(), plan.mechanism.sampling_rate, options.batch);
   contender.trainer = std::make_unique<Trainer>(
       plan, options.performance, seed, model_and_tables.model, options.model.shape.mode,
-      model_and_tables.tables, *task.train, *contender.sampler, model_and_tables.files.get());
-  contender.lateness = age(*contender.trainer, options, model_and_tables);
+      model_and_tables.tables, *task.train, *contender.sampler, model_and_tables.storage());
+  contender.lateness = steady.make_rows_late(*contender.trainer);
   return contender;
 }
 
@@ -89,7 +81,7 @@ std::vector<Measured> interleave(const BenchOptions& options, const TrainingData
     measured.push_back({.recipe = recipe,
                         .times = {},
                         .spent = {},
-                        .history_bytes = contenders[i].trainer->updates().bytes(),
+                        .history_bytes = contenders[i].trainer->state().table_optimizer.bytes(),
                         .lateness = contenders[i].lateness});
   }
   const Step rounds = options.warmup + options.rounds;

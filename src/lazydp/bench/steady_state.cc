@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "lazydp/base/parallel.h"
@@ -33,13 +34,13 @@ double read_probability(double per_lookup, double lookups) {
 
 }  // namespace
 
-double pre_age(Trainer& trainer, std::span<const Table> tables, AccessLaw law, double lookups) {
+SteadyState::SteadyState(std::span<const Table> tables, AccessLaw law, double lookups)
+    : law_(law), lookups_(lookups) {
   double rows = 0.0;
-  double distinct = 0.0;
   for (const Table& table : tables) {
     const AccessOdds odds(law, table.rows());
     rows += static_cast<double>(table.rows());
-    distinct += sum_over_ranks(table.rows(), [&](std::size_t begin, std::size_t end) {
+    distinct_ += sum_over_ranks(table.rows(), [&](std::size_t begin, std::size_t end) {
       double sum = 0.0;
       for (std::size_t k = begin; k < end; ++k) {
         sum += read_probability(odds.probability(k), lookups);
@@ -47,28 +48,35 @@ double pre_age(Trainer& trainer, std::span<const Table> tables, AccessLaw law, d
       return sum;
     });
   }
-  const auto horizon = static_cast<Step>(std::clamp(10.0 * rows / distinct, 64.0, 1e6));
-  trainer.let_pass(horizon);
+  passed_ = static_cast<Step>(std::clamp(10.0 * rows / distinct_, 64.0, 1e6));
+}
+
+double SteadyState::make_rows_late(Trainer& trainer) const {
+  const TrainingState state = trainer.state();
+  for (Step t = 1; t <= passed_; ++t) state.clock.open(table_step(trainer.plan(), t));
+  trainer.restore({}, "rows were made late for a benchmark");
 
   double lateness = 0.0;
-  for (std::size_t table = 0; table < tables.size(); ++table) {
-    History* history = trainer.updates().history(table);
-    const AccessOdds odds(law, tables[table].rows());
-    lateness += sum_over_ranks(tables[table].rows(), [&](std::size_t begin, std::size_t end) {
-      RandomStream random(Seed::fixed(table), Purpose::public_data, static_cast<TableId>(table),
+  for (std::size_t k = 0; k < state.tables.size(); ++k) {
+    const std::span<Step> settled = state.table_optimizer.settled_through(k);
+    if (settled.empty()) return std::numeric_limits<double>::quiet_NaN();
+    const RowId rows = state.tables[k].rows();
+    const AccessOdds odds(law_, rows);
+    lateness += sum_over_ranks(rows, [&](std::size_t begin, std::size_t end) {
+      RandomStream random(Seed::fixed(k), Purpose::public_data, static_cast<TableId>(k),
                           static_cast<Step>(begin / kRanks));
       double sum = 0.0;
-      for (std::size_t k = begin; k < end; ++k) {
-        const double p = read_probability(odds.probability(k), lookups);
+      for (std::size_t i = begin; i < end; ++i) {
+        const double p = read_probability(odds.probability(i), lookups_);
         const double age = std::floor(std::log(random.uniform()) / std::log1p(-p));
-        const auto late = static_cast<Step>(std::min<double>(age, horizon));
-        if (history != nullptr) history->settle(odds.row(k), horizon - late);
+        const auto late = static_cast<Step>(std::min<double>(age, passed_));
+        settled[static_cast<std::size_t>(odds.row(i))] = passed_ - late;
         sum += p * late;
       }
       return sum;
     });
   }
-  return lateness / distinct;
+  return lateness / distinct_;
 }
 
 }  // namespace lazydp

@@ -40,7 +40,7 @@ class StepTimes {
 
   // Means. Fused: a second backward pass counts as backward. Split: `settle` is told in the paper's
   // stages, and backward as the pass that sees examples one by one and the one that sees the batch.
-  StageTimes stages_ms(const Recipe& recipe, Kernels kernels) const;
+  StageTimes stages_ms(const Recipe& recipe, NoisePasses kernels) const;
   double stage_ms(Stage stage) const;
 
   // Of making noise and adding it to tables, fused or split.

@@ -14,9 +14,9 @@ namespace {
 constexpr mode_t kOwnerOnly = 0600;
 
 // What one rank alone has, in a file of its own.
-void write_part(const std::string& path, Trainer& trainer, const Lock* lock, bool settled,
-                const std::string& save) {
-  const std::vector<Section> sections = row_sections(trainer, settled, Which::own);
+void write_part(const std::string& path, const TrainingState& state, const Lock* lock,
+                Settled settled, const std::string& save) {
+  const std::vector<Section> sections = row_sections(state, settled, Which::own);
   AtomicFile file(path, kOwnerOnly);
   SealedWriter sealed(file, lock);
   write_json(sealed, {{"save", save}, {"sections", json_of(sections)}});
@@ -26,7 +26,7 @@ void write_part(const std::string& path, Trainer& trainer, const Lock* lock, boo
 }
 
 // A name that no other save has, on all ranks.
-std::string name_of_save(Courier& ranks) {
+std::string name_of_save(CommThread& ranks) {
   std::string name;
   constexpr const char* kDigits = "0123456789abcdef";
   for (const std::uint8_t byte : Seed::from_os().reveal()) name += kDigits[byte & 15];
@@ -41,47 +41,51 @@ std::string part_path(const std::string& path, const std::string& save, int rank
 }
 
 void write_checkpoint(const std::string& path, Trainer& trainer, const Json& settings,
-                      const Lock* lock, bool settled, const Seed& seed,
+                      const Lock* lock, Settled settled, const Seed& seed,
                       const std::optional<StoredTables>& tables) {
-  check(!settled || tables || trainer.updates().all_settled(trainer.now()), "no row is behind");
-  check(tables.has_value() == (trainer.files() != nullptr), "tables in files are found again");
-  Courier* const ranks = trainer.courier();
-  check(ranks == nullptr || !tables, "ranks have their tables in memory");
-  const std::string save = ranks != nullptr ? name_of_save(*ranks) : "";
-  if (ranks != nullptr) {
-    write_part(part_path(path, save, ranks->rank()), trainer, lock, settled, save);
-    ranks->run([](Communicator& all) { all.barrier(); });  // every part is there
-    if (ranks->rank() != 0) return ranks->run([](Communicator& all) { all.barrier(); });
+  const TrainingState state = trainer.state();
+  check(settled == Settled::no || tables || state.table_optimizer.all_settled(trainer.now()),
+        "no row is behind");
+  check(tables.has_value() == state.storage.in_files(), "tables in files are found again");
+  CommThread& ranks = state.comm;
+  const bool shared = ranks.size() > 1;
+  check(!shared || !tables, "ranks have their tables in memory");
+  const auto meet = [&ranks] { ranks.run([](Communicator& all) { all.barrier(); }); };
+  const std::string save = shared ? name_of_save(ranks) : "";
+  if (shared) {
+    write_part(part_path(path, save, ranks.rank()), state, lock, settled, save);
+    meet();  // every part is there
+    if (ranks.rank() != 0) return meet();
   }
   const std::vector<Section> rows =
-      tables ? std::vector<Section>() : row_sections(trainer, settled, Which::common);
+      tables ? std::vector<Section>() : row_sections(state, settled, Which::common);
   CheckpointHead head{.step = trainer.now(),
-                      .settled = settled,
+                      .settled = settled == Settled::yes,
                       .settings = settings,
                       .seed = seed,
                       .spent = trainer.ledger(),
                       .no_claim = no_claim(trainer),
-                      .unit = trainer.protected_unit(),
-                      .sections = tables ? sections_of(trainer, settled) : json_of(rows),
-                      .optimizer = head_of(trainer.dense_optimizer()),
+                      .unit = trainer.sampler().unit(),
+                      .sections = tables ? sections_of(state, settled) : json_of(rows),
+                      .optimizer = head_of(state.dense_optimizer),
                       .save = save,
-                      .parts = ranks != nullptr ? ranks->size() : 0,
-                      .tables = tables};
-  const std::span<const Owed> clock = trainer.table_clock().steps();
-  if (!settled) head.clock.assign(clock.begin(), clock.end());
+                      .parts = shared ? ranks.size() : 0,
+                      .tables = tables,
+                      .numbers_a_step = state.clock.numbers_a_step()};
+  if (settled == Settled::no) head.clock = state.clock.numbers();
 
   AtomicFile file(path, kOwnerOnly);
   SealedWriter sealed(file, lock);
   write_head(sealed, head);
   if (tables) {
-    write_sections(sealed, trainer, settled);
+    write_sections(sealed, state, settled);
   } else {
     write_rows(sealed, rows);
   }
-  write_state(sealed, trainer.dense_optimizer());
+  write_state(sealed, state.dense_optimizer);
   sealed.finish();
   file.commit();
-  if (ranks != nullptr) ranks->run([](Communicator& all) { all.barrier(); });
+  meet();
 }
 
 CheckpointReader::CheckpointReader(const std::string& path, const Lock* lock)
@@ -96,11 +100,11 @@ std::string CheckpointReader::no_claim_for(const std::string& unit) const {
 }
 
 // From this file and from those of the ranks that wrote it, as far as they have rows for us.
-void CheckpointReader::restore_rows(Trainer& trainer) {
-  SectionReader reader(trainer, head_.settled);
+void CheckpointReader::restore_rows(const TrainingState& state) {
+  SectionReader reader(state, head_.is_settled());
   try {
     reader.read(file_, head_.sections);
-    read_state(file_, head_.optimizer, head_.settled, trainer.dense_optimizer());
+    read_state(file_, head_.optimizer, head_.is_settled(), state.dense_optimizer);
     file_.finish();
     for (int part = 0; part < head_.parts; ++part) {
       const std::string part_file = part_path(path(), head_.save, part);
@@ -120,23 +124,29 @@ void CheckpointReader::restore_rows(Trainer& trainer) {
 }
 
 void CheckpointReader::restore(Trainer& trainer) {
+  const TrainingState state = trainer.state();
+  if (!head_.settled && head_.numbers_a_step != state.clock.numbers_a_step()) {
+    throw UserError("the checkpoint is of another optimizer of tables");
+  }
   if (head_.tables) {
-    if (head_.sections != sections_of(trainer, head_.settled)) {
+    if (head_.sections != sections_of(state, head_.is_settled())) {
       throw UserError("the checkpoint is of a model of another shape, or of another algorithm");
     }
-    read_sections(file_, trainer, head_.settled, head_.tables->settled.step);
-    read_state(file_, head_.optimizer, head_.settled, trainer.dense_optimizer());
+    read_sections(file_, state, head_.is_settled(), head_.tables->settled.step);
+    read_state(file_, head_.optimizer, head_.is_settled(), state.dense_optimizer);
     file_.finish();
   } else {
-    restore_rows(trainer);
+    restore_rows(state);
   }
-  const std::string no_claim = no_claim_for(trainer.protected_unit());
-  if (!head_.settled) return trainer.restore(head_.spent, head_.clock, no_claim);
-  for (std::size_t k = 0; k < trainer.tables().size(); ++k) {
-    History* history = trainer.updates().history(k);
-    if (history != nullptr) std::ranges::fill(history->steps(), head_.step);
+  if (head_.settled) {
+    state.clock.restore_settled(head_.step);
+    for (std::size_t k = 0; k < state.tables.size(); ++k) {
+      std::ranges::fill(state.table_optimizer.settled_through(k), head_.step);
+    }
+  } else {
+    state.clock.restore(head_.clock);
   }
-  trainer.restore(head_.spent, std::vector<Owed>(head_.step), no_claim);  // that owe nothing
+  trainer.restore(head_.spent, no_claim_for(trainer.sampler().unit()));
 }
 
 }  // namespace lazydp

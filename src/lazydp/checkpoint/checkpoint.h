@@ -10,13 +10,13 @@
 namespace lazydp {
 
 // Streams a trainer's state to a file that appears whole or not at all, for its owner only. Nothing
-// is settled by it. With `settled`, every row must have been: histories stay out, and `seed` is
+// is settled by it. With Settled::yes every row must have been: histories stay out, and `seed` is
 // the one to go on with. Tables in files stay there: `tables` says where.
 //
 // Of several ranks each writes what it alone has to a file of its own, a part; once all parts are
 // there the first rank writes the rest to `path`. All ranks call, and return once it stands.
 void write_checkpoint(const std::string& path, Trainer& trainer, const Json& settings,
-                      const Lock* lock, bool settled, const Seed& seed,
+                      const Lock* lock, Settled settled, const Seed& seed,
                       const std::optional<StoredTables>& tables = {});
 
 // Where a rank's part of a checkpoint is, beside it. `save` tells one writing from another.
@@ -37,9 +37,9 @@ class CheckpointReader {
   void restore(Trainer& trainer);
 
  private:
-  // Why nothing may be claimed for these steps by who protects this unit.
+  // Why nothing may be claimed for these steps by a run that protects this unit.
   std::string no_claim_for(const std::string& unit) const;
-  void restore_rows(Trainer& trainer);
+  void restore_rows(const TrainingState& state);
 
   const Lock* lock_;
   SealedReader file_;

@@ -32,14 +32,12 @@ constexpr std::string_view kRowsEnding = "-rows";
 constexpr std::string_view kPart = "-part-";
 
 bool first_rank(Trainer& trainer) {
-  return trainer.courier() == nullptr || trainer.courier()->rank() == 0;
+  return trainer.state().comm.rank() == 0;
 }
 
-// All ranks have come here.
+// Returns once all ranks have come here.
 void meet(Trainer& trainer) {
-  if (trainer.courier() != nullptr) {
-    trainer.courier()->run([](Communicator& ranks) { ranks.barrier(); });
-  }
+  trainer.state().comm.run([](Communicator& ranks) { ranks.barrier(); });
 }
 
 }  // namespace
@@ -89,11 +87,11 @@ std::vector<CheckpointFolder::File> CheckpointFolder::files() const {
   return found;
 }
 
-std::string CheckpointFolder::path_of(Step step, bool settled) const {
+std::string CheckpointFolder::path_of(Step step, Settled settled) const {
   std::array<char, 16> number;
   std::snprintf(number.data(), number.size(), "%010u", step);
   return path_ + "/" + std::string(kPrefix) + number.data() +
-         std::string(settled ? kSettled : kUnsettled);
+         std::string(settled == Settled::yes ? kSettled : kUnsettled);
 }
 
 void CheckpointFolder::remove(const File& file) const {
@@ -168,79 +166,80 @@ std::unique_ptr<CheckpointReader> CheckpointFolder::open(std::size_t back) const
 
 void CheckpointFolder::restore(CheckpointReader& checkpoint, Trainer& trainer) {
   const CheckpointHead& head = checkpoint.head();
-  TableFiles* files = trainer.files();
-  if (head.tables && files == nullptr) {
+  const TableStorage storage = trainer.state().storage;
+  if (head.tables && !storage.in_files()) {
     throw UserError(
         "the run's tables are in files; give the --table-storage that it was begun with");
   }
-  if (!head.tables && files != nullptr) {
+  if (!head.tables && storage.in_files()) {
     throw UserError("the run's tables are in its checkpoints; go on without --table-storage");
   }
-  if (files != nullptr) {
+  if (storage.in_files()) {
+    TableFiles& files = storage.files();
     settled_ = head.tables->settled;
     const auto first =
-        settled_.exist() ? rows_of_file(settled_rows(), settled_) : files->first_weights(head.seed);
-    if (!head.settled) files->go_back(head.tables->places, first);
+        settled_.exist() ? rows_of_file(settled_rows(), settled_) : files.first_weights(head.seed);
+    if (!head.settled) files.go_back(head.tables->places, first);
     give_up_newer_than(checkpoint);
     if (head.settled) {
-      files->start(first);
+      files.start(first);
     } else {
-      files->forget_later();
+      files.forget_later();
     }
   }
   checkpoint.restore(trainer);
-  adopt(trainer);
+  trainer.mark_kept();
   held_ = head.step;
-  if (files == nullptr && first_rank(trainer)) remove_newer_than(head.step);
+  if (!storage.in_files() && first_rank(trainer)) remove_newer_than(head.step);
   meet(trainer);
 }
 
 // Whether the trainer's state is here already. The files may be gone all the same.
 bool CheckpointFolder::holds(Trainer& trainer) const {
   if (held_ != trainer.now()) return false;
-  bool there = fs::exists(path_of(*held_, true)) || fs::exists(path_of(*held_, false));
-  if (trainer.courier() != nullptr) {
-    trainer.courier()->run([&there](Communicator& ranks) {
-      ranks.broadcast(std::as_writable_bytes(std::span(&there, 1)), 0);
-    });
-  }
+  bool there =
+      fs::exists(path_of(*held_, Settled::yes)) || fs::exists(path_of(*held_, Settled::no));
+  trainer.state().comm.run([&there](Communicator& ranks) {
+    ranks.broadcast(std::as_writable_bytes(std::span(&there, 1)), 0);
+  });
   return there;
 }
 
 void CheckpointFolder::save(Trainer& trainer) {
-  trainer.updates().require_whole();
-  adopt(trainer);
+  const TrainingState state = trainer.state();
+  state.table_optimizer.require_whole();
+  trainer.mark_kept();
   if (holds(trainer)) return;
-  TableFiles* tables = trainer.files();
+  const bool in_files = state.storage.in_files();
   const auto stored =
-      tables != nullptr ? std::optional(StoredTables{tables->keep(), settled_}) : std::nullopt;
-  write_checkpoint(path_of(trainer.now(), false), trainer, settings_, lock(), false, trainer.seed(),
-                   stored);
+      in_files ? std::optional(StoredTables{state.storage.files().keep(), settled_}) : std::nullopt;
+  write_checkpoint(path_of(trainer.now(), Settled::no), trainer, settings_, lock(), Settled::no,
+                   trainer.seed(), stored);
   if (first_rank(trainer)) {
     const std::vector<File> found = files();
     for (std::size_t i = kKept; i < found.size(); ++i) remove(found[i]);
-    if (trainer.courier() != nullptr) remove_lost_parts();
+    if (state.comm.size() > 1) remove_lost_parts();
   }
   meet(trainer);
   held_ = trainer.now();
-  if (tables == nullptr) return;
+  if (!in_files) return;
   remove_other_rows();  // of a release that a crash cut short
-  tables->end_epoch();
+  state.storage.files().end_epoch();
 }
 
 void CheckpointFolder::replace_by_settled(Trainer& trainer, const Metadata& metadata,
                                           const Progress& progress) {
-  trainer.updates().require_whole();
-  adopt(trainer);
+  const TrainingState state = trainer.state();
+  state.table_optimizer.require_whole();
   meet(trainer);
   if (first_rank(trainer)) remove_newer_than(trainer.now());
   meet(trainer);
   const std::vector<File> found = files();
   const bool there = !found.empty() && found[0].settled && found[0].step == trainer.now();
   if (there && open()->head().settings == settings_) return;
-  const bool in_files = trainer.files() != nullptr;
+  const bool in_files = state.storage.in_files();
   if (in_files && !(there && settled_.exist())) write_settled_rows(trainer, metadata, progress);
-  write_checkpoint(path_of(trainer.now(), true), trainer, settings_, lock(), true,
+  write_checkpoint(path_of(trainer.now(), Settled::yes), trainer, settings_, lock(), Settled::yes,
                    trainer.seed().successor(),
                    in_files ? std::optional(StoredTables{{}, settled_}) : std::nullopt);
   if (first_rank(trainer)) {
@@ -250,13 +249,13 @@ void CheckpointFolder::replace_by_settled(Trainer& trainer, const Metadata& meta
   meet(trainer);
   if (!in_files) return;
   remove_other_rows();
-  trainer.files()->discard();  // the rows as they were before: of no checkpoint any more
+  state.storage.files().discard();  // the rows as they were before: of no checkpoint any more
 }
 
 void CheckpointFolder::write_settled_rows(Trainer& trainer, const Metadata& metadata,
                                           const Progress& progress) {
   constexpr mode_t kOwnerOnly = 0600;
-  const std::string path = path_of(trainer.now(), true) + std::string(kRowsEnding);
+  const std::string path = path_of(trainer.now(), Settled::yes) + std::string(kRowsEnding);
   SettledRows rows{
       .name = fs::path(path).filename().string(), .blake2b = {}, .step = trainer.now()};
   rows.blake2b = write_safetensors(path, weights_out(trainer, progress), metadata, kOwnerOnly);

@@ -19,8 +19,8 @@ namespace lazydp {
 // which would give the same gradients two independent noises. (Copies that somebody made of the
 // files are beyond our reach.)
 //
-// A trainer that was adopted by, saved to, or restored from a folder belongs to it: release()
-// leaves the settled state there.
+// A trainer that was saved to or restored from a folder is marked as kept: release() refuses it
+// unless the folder comes along, and leaves the settled state there.
 class CheckpointFolder {
  public:
   // Makes the folder, for its owner only, if there is none. One process at a time, or the ranks of
@@ -31,9 +31,6 @@ class CheckpointFolder {
 
   // The newest state, or with `back` = 1 the one before it. Throws UserError if there is none.
   std::unique_ptr<CheckpointReader> open(std::size_t back = 0) const;
-
-  // From here on the trainer's state is kept here.
-  void adopt(Trainer& trainer) { trainer.folder_ = this; }
 
   // Newer checkpoints than this one go, once it is known to be whole: nobody goes on from them.
   void restore(CheckpointReader& checkpoint, Trainer& trainer);
@@ -65,7 +62,7 @@ class CheckpointFolder {
     std::string path;
   };
   std::vector<File> files() const;  // newest first
-  std::string path_of(Step step, bool settled) const;
+  std::string path_of(Step step, Settled settled) const;
   void remove(const File& file) const;
   void remove(const std::string& file) const;
   void remove_newer_than(Step step) const;

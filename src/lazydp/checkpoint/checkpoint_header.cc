@@ -12,20 +12,6 @@
 
 namespace lazydp {
 
-namespace {
-
-void skip(SealedReader& file, std::uint64_t bytes) {
-  constexpr std::uint64_t kAtATime = std::uint64_t{1} << 20;
-  std::vector<std::byte> unwanted(std::min(bytes, kAtATime));
-  while (bytes > 0) {
-    const auto part = std::span(unwanted).first(std::min<std::uint64_t>(bytes, unwanted.size()));
-    file.read(part);
-    bytes -= part.size();
-  }
-}
-
-}  // namespace
-
 OptimizerHead head_of(DenseOptimizer& optimizer) {
   OptimizerHead head{.rule = std::string(dense_rule_name(optimizer.rule())),
                      .steps = optimizer.steps()};
@@ -37,7 +23,7 @@ void write_state(SealedWriter& file, DenseOptimizer& optimizer) {
   for (const std::span<float> state : optimizer.state()) file.write(std::as_bytes(state));
 }
 
-void read_state(SealedReader& file, const OptimizerHead& there, bool settled,
+void read_state(SealedReader& file, const OptimizerHead& there, Settled settled,
                 DenseOptimizer& optimizer) {
   const OptimizerHead here = head_of(optimizer);
   if (there.rule == here.rule && there.bytes == here.bytes) {
@@ -46,15 +32,16 @@ void read_state(SealedReader& file, const OptimizerHead& there, bool settled,
     }
     return optimizer.restore_steps(there.steps);
   }
-  if (!settled || there.rule == here.rule) {
+  if (settled == Settled::no || there.rule == here.rule) {
     throw UserError("the checkpoint is of another optimizer of the dense weights: " + there.rule);
   }
-  skip(file, there.bytes);
+  file.skip(there.bytes);
 }
 
 namespace {
 
 constexpr std::size_t kAtATime = std::size_t{1} << 16;
+constexpr std::size_t kUsualNumbers = 2;  // of a clock; files say only others
 
 std::string hex(const Seed::Bytes& bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -166,6 +153,7 @@ void write_head(SealedWriter& file, const CheckpointHead& head) {
     json["save"] = head.save;
     json["parts"] = head.parts;
   }
+  if (head.numbers_a_step != kUsualNumbers) json["clock_numbers"] = head.numbers_a_step;
   write_json(file, json);
   file.write(std::as_bytes(std::span(head.clock)));
   wipe(json["key"].get_ref<std::string&>());
@@ -191,13 +179,16 @@ CheckpointHead read_head(SealedReader& file) {
                       .bytes = natural<std::uint64_t>(optimizer.at("bytes"))};
     head.save = json.value("save", "");
     if (json.contains("parts")) head.parts = natural<int>(json.at("parts"));
+    if (json.contains("clock_numbers")) {
+      head.numbers_a_step = natural<std::uint8_t>(json.at("clock_numbers"));
+    }
     if (json.contains("tables")) head.tables = stored_tables_from(json.at("tables"));
   } catch (const Json::exception& error) {
     throw IoError(file.path() + " is damaged: " + error.what());
   } catch (const UserError& error) {
     throw IoError(file.path() + " is damaged: " + error.what());
   }
-  if (!head.settled) read_some(file, head.step, head.clock);
+  if (!head.settled) read_some(file, head.step * head.numbers_a_step, head.clock);
   return head;
 }
 

@@ -16,6 +16,9 @@
 
 namespace lazydp {
 
+// Whether every row of a state has all its noise.
+enum class Settled : std::uint8_t { no, yes };
+
 // What the dense optimizer remembers, in a checkpoint.
 
 // In the head: what stands at the file's end.
@@ -31,7 +34,7 @@ void write_state(SealedWriter& file, DenseOptimizer& optimizer);
 
 // Who branches from a settled state may choose another rule: that one begins afresh. UserError for
 // another rule, or weights of another number, of a state that is not settled.
-void read_state(SealedReader& file, const OptimizerHead& there, bool settled,
+void read_state(SealedReader& file, const OptimizerHead& there, Settled settled,
                 DenseOptimizer& optimizer);
 
 // A file with all weights of a run, every row settled through `step`. Tables in files take from it
@@ -63,7 +66,12 @@ struct CheckpointHead {
   std::string save = {};                    // tells one writing from another, where there are parts
   int parts = 0;                            // files beside this one, of ranks that wrote it
   std::optional<StoredTables> tables = {};  // none: they are among the sections
-  std::vector<Owed> clock = {};  // of steps 1 … step; empty where a settled state owes nothing
+  // The clock of tables: so many numbers for each of the steps 1 … step; none where a settled state
+  // owes nothing.
+  std::size_t numbers_a_step = 2;
+  std::vector<double> clock = {};
+
+  Settled is_settled() const { return settled ? Settled::yes : Settled::no; }
 };
 
 // Any JSON in a sealed file, its length first.

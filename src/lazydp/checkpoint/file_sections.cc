@@ -30,64 +30,65 @@ void for_rows_held(const RowFile& file, RowId rows, Visit&& visit) {
   }
 }
 
-void write_history(SealedWriter& out, const RowFile& file, const History& history) {
+void write_history(SealedWriter& out, const RowFile& file, std::span<const Step> history) {
   std::vector<Step> steps;
-  for_rows_held(file, static_cast<RowId>(history.steps().size()),
-                [&](const std::vector<RowId>& rows) {
-                  steps.clear();
-                  for (const RowId row : rows) steps.push_back(history.settled_through(row));
-                  out.write(std::as_bytes(std::span(steps)));
-                });
+  for_rows_held(file, static_cast<RowId>(history.size()), [&](const std::vector<RowId>& rows) {
+    steps.clear();
+    for (const RowId row : rows) steps.push_back(history[static_cast<std::size_t>(row)]);
+    out.write(std::as_bytes(std::span(steps)));
+  });
 }
 
-void read_history(SealedReader& in, const RowFile& file, Step first, History& history) {
-  std::ranges::fill(history.steps(), first);
+void read_history(SealedReader& in, const RowFile& file, Step first, std::span<Step> history) {
+  std::ranges::fill(history, first);
   std::vector<Step> steps;
-  for_rows_held(file, static_cast<RowId>(history.steps().size()),
-                [&](const std::vector<RowId>& rows) {
-                  steps.resize(rows.size());
-                  in.read(std::as_writable_bytes(std::span(steps)));
-                  for (std::size_t i = 0; i < rows.size(); ++i) history.settle(rows[i], steps[i]);
-                });
+  for_rows_held(file, static_cast<RowId>(history.size()), [&](const std::vector<RowId>& rows) {
+    steps.resize(rows.size());
+    in.read(std::as_writable_bytes(std::span(steps)));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      history[static_cast<std::size_t>(rows[i])] = steps[i];
+    }
+  });
 }
 
 // Calls one of two visitors for every section, in the order of the file.
 template <class Dense, class Steps>
-void for_each_section(Trainer& trainer, bool settled, Dense&& dense, Steps&& steps) {
-  dense(trainer.model().parameters());
-  for (std::size_t k = 0; k < trainer.tables().size(); ++k) {
-    History* history = settled ? nullptr : trainer.updates().history(k);
-    if (history != nullptr) steps(trainer.files()->file(k), k, *history);
+void for_each_section(const TrainingState& state, Settled settled, Dense&& dense, Steps&& steps) {
+  dense(state.model.parameters());
+  if (settled == Settled::yes) return;
+  for (std::size_t k = 0; k < state.tables.size(); ++k) {
+    const std::span<Step> history = state.table_optimizer.settled_through(k);
+    if (!history.empty()) steps(state.storage.files().file(k), k, history);
   }
 }
 
 }  // namespace
 
-Json sections_of(Trainer& trainer, bool settled) {
+Json sections_of(const TrainingState& state, Settled settled) {
   Json sections = Json::array();
   const auto add = [&sections](const std::string& name, std::size_t bytes) {
     sections.push_back({{"name", name}, {"bytes", bytes}});
   };
   for_each_section(
-      trainer, settled, [&](std::span<float> dense) { add("dense", dense.size_bytes()); },
-      [&](const RowFile& rows, std::size_t k, const History&) {
+      state, settled, [&](std::span<float> dense) { add("dense", dense.size_bytes()); },
+      [&](const RowFile& rows, std::size_t k, std::span<const Step>) {
         add("history." + std::to_string(k), static_cast<std::size_t>(rows.held()) * sizeof(Step));
       });
   return sections;
 }
 
-void write_sections(SealedWriter& file, Trainer& trainer, bool settled) {
+void write_sections(SealedWriter& file, const TrainingState& state, Settled settled) {
   for_each_section(
-      trainer, settled, [&](std::span<float> dense) { file.write(std::as_bytes(dense)); },
-      [&](const RowFile& rows, std::size_t, const History& history) {
+      state, settled, [&](std::span<float> dense) { file.write(std::as_bytes(dense)); },
+      [&](const RowFile& rows, std::size_t, std::span<const Step> history) {
         write_history(file, rows, history);
       });
 }
 
-void read_sections(SealedReader& file, Trainer& trainer, bool settled, Step first) {
+void read_sections(SealedReader& file, const TrainingState& state, Settled settled, Step first) {
   for_each_section(
-      trainer, settled, [&](std::span<float> dense) { file.read(std::as_writable_bytes(dense)); },
-      [&](const RowFile& rows, std::size_t, History& history) {
+      state, settled, [&](std::span<float> dense) { file.read(std::as_writable_bytes(dense)); },
+      [&](const RowFile& rows, std::size_t, std::span<Step> history) {
         read_history(file, rows, first, history);
       });
 }

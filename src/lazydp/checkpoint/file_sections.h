@@ -13,12 +13,12 @@ namespace lazydp {
 
 // What there is and how large, in the order of the file. A settled state has no history; rows are
 // not in a checkpoint, nor are histories of rows that were never needed.
-Json sections_of(Trainer& trainer, bool settled);
+Json sections_of(const TrainingState& state, Settled settled);
 
-void write_sections(SealedWriter& file, Trainer& trainer, bool settled);
+void write_sections(SealedWriter& file, const TrainingState& state, Settled settled);
 
-// The trainer's tables are in place; rows that were never needed are settled through `first`.
-void read_sections(SealedReader& file, Trainer& trainer, bool settled, Step first);
+// The tables are in place; rows that were never needed are settled through `first`.
+void read_sections(SealedReader& file, const TrainingState& state, Settled settled, Step first);
 
 // Rows of a settled state that stay in the file they were written to, until somebody needs them.
 

@@ -29,26 +29,16 @@ UserError another_shape() {
   return UserError("the checkpoint is of a model of another shape, or of another algorithm");
 }
 
-void skip(SealedReader& file, std::uint64_t bytes) {
-  constexpr std::uint64_t kChunk = std::uint64_t{1} << 20;
-  std::vector<std::byte> nothing(std::min(kChunk, bytes));
-  while (bytes > 0) {
-    const std::size_t some = std::min(kChunk, bytes);
-    file.read(std::span(nothing).first(some));
-    bytes -= some;
-  }
-}
-
 }  // namespace
 
-std::vector<Section> row_sections(Trainer& trainer, bool settled, Which which) {
+std::vector<Section> row_sections(const TrainingState& state, Settled settled, Which which) {
   std::vector<Section> sections;
   if (which == Which::common) {
-    const std::span<float> dense = trainer.model().parameters();
+    const std::span<float> dense = state.model.parameters();
     sections.push_back({"dense", {0, 1}, 1, std::as_writable_bytes(dense)});
   }
-  for (std::size_t k = 0; k < trainer.tables().size(); ++k) {
-    Table& table = trainer.tables()[k];
+  for (std::size_t k = 0; k < state.tables.size(); ++k) {
+    Table& table = state.tables[k];
     if (cut(table) != (which == Which::own)) continue;
     const std::string number = std::to_string(k);
     const RowRange rows = {table.first_row(), table.rows()};
@@ -56,10 +46,12 @@ std::vector<Section> row_sections(Trainer& trainer, bool settled, Which which) {
                                       static_cast<std::size_t>(table.rows()) * table.dim()};
     sections.push_back(
         {"table." + number, rows, table.whole_rows(), std::as_writable_bytes(weights)});
-    History* history = settled ? nullptr : trainer.updates().history(k);
-    if (history != nullptr) {
-      sections.push_back({"history." + number, rows, table.whole_rows(),
-                          std::as_writable_bytes(history->steps())});
+    const auto add = [&](const char* name, std::span<std::byte> bytes) {
+      if (!bytes.empty()) sections.push_back({name + number, rows, table.whole_rows(), bytes});
+    };
+    add("momentum.", std::as_writable_bytes(state.table_optimizer.momentum(k)));
+    if (settled == Settled::no) {
+      add("history.", std::as_writable_bytes(state.table_optimizer.settled_through(k)));
     }
   }
   return sections;
@@ -82,9 +74,9 @@ void write_rows(SealedWriter& file, std::span<const Section> sections) {
   for (const Section& section : sections) file.write(section.bytes);
 }
 
-SectionReader::SectionReader(Trainer& trainer, bool settled) {
+SectionReader::SectionReader(const TrainingState& state, Settled settled) {
   for (const Which which : {Which::common, Which::own}) {
-    for (Section& section : row_sections(trainer, settled, which)) {
+    for (Section& section : row_sections(state, settled, which)) {
       places_.push_back({std::move(section)});
     }
   }
@@ -123,23 +115,23 @@ void SectionReader::read(SealedReader& file, const Json& json) {
     const RowRange both = common(here.rows, there);
     const auto bytes = natural<std::uint64_t>(section.at("bytes"));
     if (both.count == 0) {
-      skip(file, bytes);
+      file.skip(bytes);
       continue;
     }
     const std::uint64_t row = bytes / static_cast<std::uint64_t>(there.count);
     const auto before = static_cast<std::uint64_t>(both.first - there.first) * row;
     const auto wanted = static_cast<std::uint64_t>(both.count) * row;
-    skip(file, before);
+    file.skip(before);
     file.read(
         here.bytes.subspan(static_cast<std::size_t>(both.first - here.rows.first) * row, wanted));
-    skip(file, bytes - before - wanted);
-    place.came += both.count;
+    file.skip(bytes - before - wanted);
+    place.received += both.count;
   }
 }
 
 void SectionReader::require_all() const {
   for (const Place& place : places_) {
-    if (place.came != place.section.rows.count) throw another_shape();
+    if (place.received != place.section.rows.count) throw another_shape();
   }
 }
 

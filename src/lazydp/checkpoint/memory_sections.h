@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lazydp/checkpoint/checkpoint_header.h"
 #include "lazydp/checkpoint/sealed_file.h"
 #include "lazydp/train/plan_json.h"
 #include "lazydp/train/trainer.h"
@@ -21,12 +22,12 @@ struct Section {
   std::span<std::byte> bytes;  // here
 };
 
-// A settled state has no history.
 enum class Which : std::uint8_t {
   common,  // what every rank has: dense weights, copied tables
   own      // what this rank alone has
 };
-std::vector<Section> row_sections(Trainer& trainer, bool settled, Which which);
+// A settled state has no history.
+std::vector<Section> row_sections(const TrainingState& state, Settled settled, Which which);
 
 Json json_of(std::span<const Section> sections);
 void write_rows(SealedWriter& file, std::span<const Section> sections);
@@ -34,7 +35,7 @@ void write_rows(SealedWriter& file, std::span<const Section> sections);
 // Puts what a file holds where it belongs, and counts: in the end everything must have come.
 class SectionReader {
  public:
-  SectionReader(Trainer& trainer, bool settled);
+  SectionReader(const TrainingState& state, Settled settled);
 
   // Whether a file whose sections are described by `json` holds anything for this rank. Throws
   // UserError if it is of something else.
@@ -49,7 +50,7 @@ class SectionReader {
  private:
   struct Place {
     Section section;
-    RowId came = 0;
+    RowId received = 0;
   };
   std::size_t place_of(const Json& section) const;
 

@@ -180,6 +180,16 @@ void SealedReader::read(std::span<std::byte> bytes) {
   }
 }
 
+void SealedReader::skip(std::uint64_t bytes) {
+  constexpr std::uint64_t kAtATime = std::uint64_t{1} << 20;
+  std::vector<std::byte> unwanted(std::min(bytes, kAtATime));
+  while (bytes > 0) {
+    const auto some = std::span(unwanted).first(std::min<std::uint64_t>(bytes, unwanted.size()));
+    read(some);
+    bytes -= some.size();
+  }
+}
+
 void SealedReader::finish() {
   if (!last_ && used_ == frame_.size()) next_frame();
   if (used_ != frame_.size() || !last_) damaged("it holds more than it should");

@@ -72,6 +72,7 @@ class SealedReader {
   static bool locked(const std::string& path);
 
   void read(std::span<std::byte> bytes);
+  void skip(std::uint64_t bytes);
 
   // Throws unless all has been read.
   void finish();

@@ -126,8 +126,8 @@ constexpr std::array kFlags = {
          "warmup:STEPS,"},
     Flag{"--dense-optimizer", &G::dense_optimizer, kTrain, "sgd|momentum|adam|adagrad", kTraining,
          "of the MLPs, whose noise never waits: any is exact; sgd"},
-    Flag{"--table-optimizer", &G::table_optimizer, kTrain, "sgd", kTraining,
-         "of the tables; others are refused, for noise that waits is exact only under sgd"},
+    Flag{"--table-optimizer", &G::table_optimizer, kTrain, "sgd|momentum", kTraining,
+         "of the tables; noise that waits is exact only under these; sgd"},
     Flag{"--weight-decay", &G::weight_decay, kTrain, "X", kTraining, "of table rows; 0"},
 
     Flag{"--clip-norm", &G::clip_norm, kTrain, "C", kPrivacy,

@@ -21,7 +21,7 @@ ReadAhead::~ReadAhead() {
 
 void ReadAhead::read(Step t, Batch& batch) {
   std::unique_lock lock(guard_);
-  const auto ask_for = [&](Step step) {
+  const auto prefetch = [&](Step step) {
     wanted_ = step;
     changed_.notify_all();
   };
@@ -29,13 +29,13 @@ void ReadAhead::read(Step t, Batch& batch) {
   changed_.wait(lock, [&] { return wanted_ == 0 || ready_ == wanted_; });
   if (ready_ != t) {
     ready_ = 0;
-    ask_for(t);
+    prefetch(t);
     changed_.wait(lock, [&] { return ready_ == t; });
   }
   ready_ = wanted_ = 0;
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   std::swap(batch, batch_);
-  ask_for(t + 1);
+  prefetch(t + 1);
 }
 
 void ReadAhead::run() {

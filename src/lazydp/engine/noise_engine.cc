@@ -6,10 +6,9 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/stages.h"
 #include "lazydp/base/version.h"
 #include "lazydp/clip/table_norms.h"
-#include "lazydp/noise/sgd_tables.h"
+#include "lazydp/engine/table_group.h"
 #include "lazydp/random/seed.h"
 
 namespace lazydp {
@@ -23,11 +22,11 @@ std::string name_of(std::size_t table) {
   return "table " + std::to_string(table);
 }
 
-std::vector<Table> borrow(std::span<const BorrowedTable> tables) {
+// The caller's tables, each with the number of its place.
+void add_tables(std::span<const BorrowedTable> tables, TableGroup& group) {
   constexpr std::size_t kMostTables = std::size_t{1} << 16;
   require(tables.size() <= kMostTables,
           std::to_string(tables.size()) + " tables were given; an engine takes at most 65536");
-  std::vector<Table> borrowed;
   for (std::size_t k = 0; k < tables.size(); ++k) {
     const auto& [weights, dim] = tables[k];
     require(dim > 0 && dim <= kMaxDim, name_of(k) + " has rows of " + std::to_string(dim) +
@@ -36,9 +35,12 @@ std::vector<Table> borrow(std::span<const BorrowedTable> tables) {
     require(!weights.empty() && weights.size() % dim == 0,
             name_of(k) + " has " + std::to_string(weights.size()) + " floats; it must be rows of " +
                 std::to_string(dim) + ", at least one");
-    borrowed.push_back(Table::borrow(static_cast<TableId>(k), weights, dim));
+    group.add({.id = static_cast<TableId>(k),
+               .weights = weights,
+               .momentum = {},
+               .dim = dim,
+               .padding = {}});
   }
-  return borrowed;
 }
 
 unsigned draws_of(const EngineOptions& options) {
@@ -104,16 +106,14 @@ ConstMatrixView view_of(const BagGradients& gradients, std::size_t dim) {
 struct NoiseEngine::State {
   State(std::span<const BorrowedTable> borrowed, const EngineOptions& options)
       : decays(options.decays),
-        noise(seed_of(options), draws_of(options)),
-        tables(borrow(borrowed)),
-        updates(options.policy, tables, clock, noise, options.decays) {}
+        group(NoiseSource(seed_of(options), draws_of(options)),
+              {.policy = options.policy,
+               .decay = options.decays ? WeightDecay::on : WeightDecay::off}) {
+    add_tables(borrowed, group);
+  }
 
   bool decays;
-  VarianceClock clock;
-  NoiseSource noise;
-  std::vector<Table> tables;
-  TableUpdates updates;
-  StageClock stages;
+  TableGroup group;
 };
 
 NoiseEngine::NoiseEngine(std::span<const BorrowedTable> tables, const EngineOptions& options)
@@ -122,56 +122,52 @@ NoiseEngine::NoiseEngine(std::span<const BorrowedTable> tables, const EngineOpti
 NoiseEngine::~NoiseEngine() = default;
 
 void NoiseEngine::settle(std::size_t table, std::span<const RowId> ids) {
-  require(table < state_->tables.size(),
-          name_of(table) + " is not there; there are " + std::to_string(state_->tables.size()));
-  require_rows(table, ids, state_->tables[table].rows());
-  std::vector<Ids> of_tables(state_->tables.size());
-  of_tables[table] = ids;
-  state_->updates.settle(steps(), of_tables, state_->stages);
+  TableGroup& group = state_->group;
+  require(table < group.size(),
+          name_of(table) + " is not there; there are " + std::to_string(group.size()));
+  require_rows(table, ids, group.rows(table));
+  group.settle(table, ids);
 }
 
 Step NoiseEngine::step(const StepRule& rule, std::span<const BagGradients> gradients) {
+  TableGroup& group = state_->group;
   require_rule(rule, state_->decays);
-  require(gradients.size() == state_->tables.size(),
+  require(gradients.size() == group.size(),
           std::to_string(gradients.size()) +
               " gradients were given; there must be one for each of " +
-              std::to_string(state_->tables.size()) + " tables");
+              std::to_string(group.size()) + " tables");
   std::vector<Bags> bags;
   for (std::size_t k = 0; k < gradients.size(); ++k) {
-    const Table& table = state_->tables[k];
-    require_rows(k, gradients[k].ids, table.rows());
+    require_rows(k, gradients[k].ids, group.rows(k));
     bags.push_back(copy_bags(gradients[k], name_of(k)));
-    require(gradients[k].values.size() == bags[k].size() * table.dim(),
+    require(gradients[k].values.size() == bags[k].size() * group.dim(k),
             "the gradient of " + name_of(k) + " has " + std::to_string(gradients[k].values.size()) +
                 " values; it must have " + std::to_string(bags[k].size()) + " bags x " +
-                std::to_string(table.dim()));
+                std::to_string(group.dim(k)));
   }
-  std::vector<Ids> ids;
-  std::vector<TableGradient> factors;
+  // Rows that the caller settled before reading them have nothing to wait for here.
+  for (std::size_t k = 0; k < bags.size(); ++k) group.settle(k, bags[k].ids);
+  const Step t = group.open(
+      {.learning_rate = rule.learning_rate,
+       .weight_decay = rule.weight_decay,
+       .divisor = rule.expected_batch,
+       .noise_std = rule.noise_multiplier > 0.0 ? rule.noise_multiplier * rule.clip_norm : 0.0});
   for (std::size_t k = 0; k < bags.size(); ++k) {
-    ids.push_back(bags[k].ids);
-    factors.push_back({&bags[k], Pooling::sum, view_of(gradients[k], state_->tables[k].dim())});
+    group.apply(k, {&bags[k], Pooling::sum, view_of(gradients[k], group.dim(k))});
   }
-  // Whoever settled these rows before reading them has nothing to wait for here.
-  state_->updates.settle(steps(), ids, state_->stages);
-  const Step t =
-      state_->clock.open(rule.learning_rate / rule.expected_batch,
-                         rule.noise_multiplier > 0.0 ? rule.noise_multiplier * rule.clip_norm : 0.0,
-                         1.0 - rule.learning_rate * rule.weight_decay);
-  state_->updates.apply(t, factors, state_->stages);
   return t;
 }
 
 void NoiseEngine::settle_all() {
-  state_->updates.settle_all(steps());
+  state_->group.settle_all();
 }
 
 bool NoiseEngine::all_settled() const {
-  return state_->updates.all_settled(steps());
+  return state_->group.all_settled();
 }
 
 Step NoiseEngine::steps() const {
-  return state_->clock.now();
+  return state_->group.now();
 }
 
 void add_squared_norms(const BagGradients& gradients, std::span<float> squared) {

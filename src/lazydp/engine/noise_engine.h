@@ -71,7 +71,7 @@ class NoiseEngine {
   NoiseEngine(std::span<const BorrowedTable> tables, const EngineOptions& options);
   ~NoiseEngine();
 
-  NoiseEngine(const NoiseEngine&) = delete;  // the tables' debts must not be paid twice
+  NoiseEngine(const NoiseEngine&) = delete;  // the tables' owed must not be paid twice
   NoiseEngine& operator=(const NoiseEngine&) = delete;
 
   // On return the rows that `ids` names are settled. Do this before each look-up.

@@ -14,8 +14,9 @@ constexpr std::size_t kFloatsOfATask = std::size_t{1} << 18;
 // Row by row in order, settled, in as little memory as that takes.
 void stream_table(Trainer& trainer, std::size_t table, const TensorOut::Pass& pass,
                   const std::function<void(std::uint64_t)>& progress) {
-  const std::size_t dim = trainer.tables()[table].dim();
-  const auto rows = static_cast<std::size_t>(trainer.tables()[table].rows());
+  const Table& all = trainer.state().tables[table];
+  const std::size_t dim = all.dim();
+  const auto rows = static_cast<std::size_t>(all.rows());
   const std::size_t at_a_time = std::max<std::size_t>(1, kFloats / dim);
   std::vector<float> values(std::min(rows, at_a_time) * dim);
   for (std::size_t first = 0; first < rows; first += at_a_time) {
@@ -48,7 +49,7 @@ std::span<const float> rows_of(const Table& table, RowId first, RowId count) {
 }
 
 // The rows of a table that is cut, those of other ranks as they send them.
-void stream_ranks(const Table& table, Courier& ranks, const TensorOut::Pass& pass) {
+void stream_ranks(const Table& table, CommThread& ranks, const TensorOut::Pass& pass) {
   pass(rows_of(table, 0, table.rows()));
   std::vector<float> chunk;
   for (int from = 1; from < ranks.size(); ++from) {
@@ -67,9 +68,10 @@ void stream_ranks(const Table& table, Courier& ranks, const TensorOut::Pass& pas
 }  // namespace
 
 void send_rows_to_first_rank(Trainer& trainer) {
-  trainer.updates().require_whole();
-  Courier& ranks = *trainer.courier();
-  for (const Table& table : trainer.tables()) {
+  const TrainingState state = trainer.state();
+  state.table_optimizer.require_whole();
+  CommThread& ranks = state.comm;
+  for (const Table& table : state.tables) {
     if (!cut(table)) continue;
     const RowId rows = table.rows();
     ranks.run([&](Communicator& all) { all.send(std::as_bytes(std::span(&rows, 1)), 0); });
@@ -82,25 +84,26 @@ void send_rows_to_first_rank(Trainer& trainer) {
 
 std::vector<TensorOut> weights_out(Trainer& trainer,
                                    const std::function<void(std::uint64_t)>& progress) {
-  trainer.updates().require_whole();
+  const TrainingState state = trainer.state();
+  state.table_optimizer.require_whole();
   std::vector<TensorOut> out;
-  const std::span<const float> dense = trainer.model().parameters();
-  for (const NamedTensor& tensor : trainer.model().layout()) {
+  const std::span<const float> dense = state.model.parameters();
+  for (const NamedTensor& tensor : state.model.layout()) {
     std::size_t size = 1;
     for (const std::size_t extent : tensor.shape) size *= extent;
     out.push_back({tensor.name, tensor.shape, dense.subspan(tensor.first_parameter, size)});
   }
-  for (std::size_t k = 0; k < trainer.tables().size(); ++k) {
-    const Table& table = trainer.tables()[k];
+  for (std::size_t k = 0; k < state.tables.size(); ++k) {
+    const Table& table = state.tables[k];
     const auto rows = static_cast<std::size_t>(table.whole_rows());
     TensorOut tensor{table_name(k), {rows, table.dim()}};
-    if (trainer.files() != nullptr) {
+    if (state.storage.in_files()) {
       tensor.stream = [&trainer, k, progress](const TensorOut::Pass& pass) {
         stream_table(trainer, k, pass, progress);
       };
     } else if (cut(table)) {
-      tensor.stream = [&table, ranks = trainer.courier()](const TensorOut::Pass& pass) {
-        stream_ranks(table, *ranks, pass);
+      tensor.stream = [&table, &ranks = state.comm](const TensorOut::Pass& pass) {
+        stream_ranks(table, ranks, pass);
       };
     } else {
       tensor.values = {table.weights(), rows * table.dim()};

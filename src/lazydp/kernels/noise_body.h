@@ -192,13 +192,13 @@ void add_noise_body(const AesKey& key, const RowCounters& at, std::span<const No
   const std::size_t chunk_words = ask ? kChunkWords : kChunkWords / 2;
   const std::size_t chunk = std::max<std::size_t>(1, chunk_words / (groups * kGroup));
   const std::size_t burst = chunk * std::max<std::size_t>(1, kBurstFloats / (chunk * dim));
-  const auto ask_for = [&](std::size_t first) {
+  const auto prefetch = [&](std::size_t first) {
     const std::size_t last = std::min(first + burst, rows.size());
-    for (std::size_t r = first; r < last; ++r) fetch_row(rows[r].values, dim);
+    for (std::size_t r = first; r < last; ++r) prefetch_row(rows[r].values, dim);
   };
-  if (ask) ask_for(0);
+  if (ask) prefetch(0);
   for (std::size_t first = 0; first < rows.size(); first += chunk) {
-    if (ask && first % burst == 0) ask_for(first + burst);
+    if (ask && first % burst == 0) prefetch(first + burst);
     const std::size_t count = std::min(chunk, rows.size() - first);
     draw_rows<Simd>(key, at, rows.data() + first, count, groups, words, scratch);
     for (std::size_t r = 0; r < count; ++r) {

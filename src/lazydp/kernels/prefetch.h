@@ -10,14 +10,14 @@
 
 namespace lazydp {
 
-inline void fetch(const void* place) {
+inline void prefetch(const void* place) {
   __builtin_prefetch(place, 0, 2);
   asm volatile("" : : "r"(place));  // else g++ drops loops that do nothing but ask
 }
 
-inline void fetch_row(const float* row, std::size_t dim) {
+inline void prefetch_row(const float* row, std::size_t dim) {
   constexpr std::size_t kLine = 64 / sizeof(float);
-  for (std::size_t i = 0; i < dim; i += kLine) fetch(row + i);
+  for (std::size_t i = 0; i < dim; i += kLine) prefetch(row + i);
 }
 
 }  // namespace lazydp

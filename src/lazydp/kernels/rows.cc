@@ -34,7 +34,7 @@ struct Bag {
   // The weight of row k, when its turn comes.
   float visit(std::size_t k, const float* table, std::size_t dim, std::size_t before) const {
     if (k + kAhead < before) {
-      fetch_row(table + static_cast<std::size_t>(bags.ids[k + kAhead]) * dim, dim);
+      prefetch_row(table + static_cast<std::size_t>(bags.ids[k + kAhead]) * dim, dim);
     }
     return weight_of(bags, k, shared);
   }
@@ -97,7 +97,7 @@ std::uint64_t add_to_rows(float* table, std::size_t dim, const BagList& bags, co
     const float* g = gradient + b * stride;
     for (std::size_t k = begin; k < end; ++k) {
       if (k + kAhead < last) {
-        fetch_row(table + static_cast<std::size_t>(bags.ids[k + kAhead]) * dim, dim);
+        prefetch_row(table + static_cast<std::size_t>(bags.ids[k + kAhead]) * dim, dim);
       }
       const auto id = static_cast<std::size_t>(bags.ids[k]);
       if (shares > 1 && (id >> 4) % shares != share) continue;

@@ -51,7 +51,7 @@ std::vector<NamedTensor> Dlrm::layout() const {
   return tensors;
 }
 
-std::span<const MatrixView> Dlrm::pooled(std::size_t batch_size) {
+std::span<const MatrixView> Dlrm::begin_batch(std::size_t batch_size) {
   make_room(batch_size);
   return pooled_;
 }
@@ -90,7 +90,7 @@ void Dlrm::make_room(std::size_t batch_size) {
 }
 
 void Dlrm::require_fits(const Batch& batch) const {
-  check(batch.size == features_.rows(), "pooled() was called for a batch of this size");
+  check(batch.size == features_.rows(), "begin_batch() was called for a batch of this size");
   check(batch.dense.rows() == batch.size && batch.dense.cols() == shape_.dense_features(),
         "dense features fit the model");
   check(batch.labels.size() == batch.size, "one label for each example");

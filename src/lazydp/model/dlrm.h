@@ -35,7 +35,7 @@ class Dlrm final : public Model {
 
   std::vector<NamedTensor> layout() const override;
   std::span<float> parameters() override { return parameters_.row(0); }
-  std::span<const MatrixView> pooled(std::size_t batch_size) override;
+  std::span<const MatrixView> begin_batch(std::size_t batch_size) override;
   void begin_forward(const Batch& batch) override;
   void forward(const Batch& batch) override;
   std::span<const float> logits() const override { return {logits_.data(), logits_.rows()}; }

@@ -46,13 +46,14 @@ class Model {
   virtual std::span<float> parameters() = 0;
 
   // Where the pooled vectors of the next forward() go: per table a view, `batch_size` x dim.
-  virtual std::span<const MatrixView> pooled(std::size_t batch_size) = 0;
+  virtual std::span<const MatrixView> begin_batch(std::size_t batch_size) = 0;
 
   // Does the part of forward() that needs no pooled vectors, while these are on their way. It may
   // be left out.
   virtual void begin_forward(const Batch& batch) = 0;
 
-  // Computes logit and loss of every example from dense features and pooled(); keeps activations.
+  // Computes logit and loss of every example from dense features and what begin_batch() returned;
+  // keeps activations.
   virtual void forward(const Batch& batch) = 0;
   virtual std::span<const float> logits() const = 0;
   virtual std::span<const float> losses() const = 0;

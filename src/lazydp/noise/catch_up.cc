@@ -11,17 +11,17 @@ namespace lazydp {
 namespace {
 
 using Visit = std::function<void(const Draw&)>;
-using DueRows = std::array<Due, CatchUp::kRowsAtATime>;
+using NoiseTerms = std::array<NoiseTerm, CatchUp::kRowsAtATime>;
 
 class Aggregated : public CatchUp {
  public:
   using CatchUp::CatchUp;
-  void for_each_draw(const Debts& debts, std::span<const LateRow> late,
+  void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
-    DueRows due;
+    NoiseTerms due;
     std::ranges::transform(late, due.begin(),
-                           [&](const LateRow& row) { return debts.due_since(row.after); });
-    visit({Draws::aggregated, debts.through(), late, std::span(due).first(late.size())});
+                           [&](const LateRow& row) { return owed.term_since(row.after); });
+    visit({CellKind::aggregated, owed.through(), late, std::span(due).first(late.size())});
   }
 };
 
@@ -29,18 +29,18 @@ class EachStep : public CatchUp {
  public:
   using CatchUp::CatchUp;
   // With the most delayed rows first, those that a step concerns are a prefix that grows.
-  void for_each_draw(const Debts& debts, std::span<const LateRow> late,
+  void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
     std::array<LateRow, kRowsAtATime> order;
     std::ranges::copy(late, order.begin());
     const auto rows = std::span(order).first(late.size());
     std::ranges::sort(rows, {}, &LateRow::after);
-    DueRows due;
+    NoiseTerms due;
     std::size_t count = 0;
-    for (Step s = rows.front().after + 1; s <= debts.through(); ++s) {
+    for (Step s = rows.front().after + 1; s <= owed.through(); ++s) {
       while (count < rows.size() && rows[count].after < s) ++count;
-      std::ranges::fill(std::span(due).first(count), lazydp::due(debts.at(s)));
-      visit({Draws::each_step, s, rows.first(count), std::span(due).first(count)});
+      std::ranges::fill(std::span(due).first(count), to_term(owed.at(s)));
+      visit({CellKind::each_step, s, rows.first(count), std::span(due).first(count)});
     }
   }
 };
@@ -48,13 +48,13 @@ class EachStep : public CatchUp {
 class DecayOnly : public CatchUp {
  public:
   using CatchUp::CatchUp;
-  void for_each_draw(const Debts& debts, std::span<const LateRow> late,
+  void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
-    DueRows due;
+    NoiseTerms due;
     std::ranges::transform(late, due.begin(), [&](const LateRow& row) {
-      return Due{debts.due_since(row.after).shrink, 0.0f};
+      return NoiseTerm{owed.term_since(row.after).shrink, 0.0f};
     });
-    visit({Draws::each_step, debts.through(), late, std::span(due).first(late.size())});
+    visit({CellKind::each_step, owed.through(), late, std::span(due).first(late.size())});
   }
 };
 
@@ -62,12 +62,12 @@ class ThisStepOnly : public CatchUp {
  public:
   using CatchUp::CatchUp;
   // Like the gradient, the noise is yet to be shrunk by this step's decay, and should not be.
-  void for_each_draw(const Debts& debts, std::span<const LateRow> late,
+  void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
-    const Owed& step = debts.at(debts.through());
-    DueRows due;
-    due.fill(lazydp::due({1.0, step.variance / (step.shrink * step.shrink)}));
-    visit({Draws::each_step, debts.through(), late, std::span(due).first(late.size())});
+    const Owed& step = owed.at(owed.through());
+    NoiseTerms due;
+    due.fill(to_term({1.0, step.variance / (step.shrink * step.shrink)}));
+    visit({CellKind::each_step, owed.through(), late, std::span(due).first(late.size())});
   }
 };
 
@@ -78,7 +78,7 @@ void add_draw(Table& table, const NoiseCells& cells, const Draw& draw) {
   std::array<NoisyRow, CatchUp::kRowsAtATime> rows;
   std::size_t count = 0;
   for (std::size_t i = 0; i < draw.rows.size(); ++i) {
-    const Due& due = draw.due[i];
+    const NoiseTerm& due = draw.due[i];
     const std::span<float> values = table.row(draw.rows[i].id);
     if (due.std > 0.0f) {
       rows[count++] = {values.data(),
@@ -91,17 +91,14 @@ void add_draw(Table& table, const NoiseCells& cells, const Draw& draw) {
   cells.add(std::span(rows).first(count), table.dim());
 }
 
-std::unique_ptr<CatchUp> make_aggregated(RowId rows) {
-  return std::make_unique<Aggregated>(rows);
-}
-std::unique_ptr<CatchUp> make_each_step(RowId rows) {
-  return std::make_unique<EachStep>(rows);
-}
-std::unique_ptr<CatchUp> make_decay_only(RowId rows) {
-  return std::make_unique<DecayOnly>(rows);
-}
-std::unique_ptr<CatchUp> make_this_step_only(RowId rows) {
-  return std::make_unique<ThisStepOnly>(rows);
+std::unique_ptr<CatchUp> make_catch_up(Missed missed, RowId rows) {
+  switch (missed) {
+    case Missed::nothing: return std::make_unique<DecayOnly>(rows);
+    case Missed::this_step: return std::make_unique<ThisStepOnly>(rows);
+    case Missed::each_step: return std::make_unique<EachStep>(rows);
+    case Missed::aggregated: return std::make_unique<Aggregated>(rows);
+  }
+  throw InternalError("unknown Missed");
 }
 
 }  // namespace lazydp

@@ -17,14 +17,14 @@ void claim(History& history, Step t, RowId row, std::vector<LateRow>& late) {
 
 }  // namespace
 
-void ask_ahead(const History& history, std::span<const RowId> ids) {
-  for (const RowId id : ids.first(std::min(kAhead, ids.size()))) history.ask_for(id);
+void prefetch_ahead(const History& history, std::span<const RowId> ids) {
+  for (const RowId id : ids.first(std::min(kAhead, ids.size()))) history.prefetch(id);
 }
 
 void claim_late_rows(History& history, Step t, std::span<const RowId> ids, Share share,
                      std::vector<LateRow>& late) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (i + kAhead < ids.size()) history.ask_for(ids[i + kAhead]);
+    if (i + kAhead < ids.size()) history.prefetch(ids[i + kAhead]);
     if (share.owns(ids[i])) claim(history, t, ids[i], late);
   }
 }

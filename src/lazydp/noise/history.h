@@ -23,7 +23,9 @@ class History {
     settled_through_[static_cast<std::size_t>(row)] = through;
   }
 
-  void ask_for(RowId row) const { fetch(&settled_through_[static_cast<std::size_t>(row)]); }
+  void prefetch(RowId row) const {
+    lazydp::prefetch(&settled_through_[static_cast<std::size_t>(row)]);
+  }
   std::size_t bytes() const { return memory_.bytes(); }
   std::span<Step> steps() { return settled_through_; }
   std::span<const Step> steps() const { return settled_through_; }
@@ -42,7 +44,7 @@ struct LateRow {
 
 // Asks memory for the history of the first of `ids`, which are to be claimed later. Claiming them
 // asks for the others in time.
-void ask_ahead(const History& history, std::span<const RowId> ids);
+void prefetch_ahead(const History& history, std::span<const RowId> ids);
 
 // Appends to `late` the share's rows among `ids` that are not settled through t, each once, and
 // marks them settled. The history itself tells an id that was seen from one that was not, so

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
@@ -41,147 +42,227 @@ struct Move {
   }
 };
 
-// Standard normals of a few rows.
-class Normals {
+// Late rows of one table and their momenta, and how they receive what they missed.
+class PairedRows {
  public:
-  Normals(std::size_t rows, std::size_t dim) : dim_(dim), values_(rows * dim, 0.0f) {}
+  PairedRows(Table& weights, Table& momenta, const NoiseSource& noise)
+      : weights_(weights), momenta_(momenta), noise_(noise) {}
 
-  void draw(const NoiseCells& cells, std::span<const LateRow> rows) {
-    std::array<NoisyRow, kRowsAtATime> to;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      to[i] = {values_.data() + i * dim_, static_cast<std::uint64_t>(rows[i].id), 0.0f, 1.0f};
+  // Settles `late` through the end of `drifts`.
+  void settle(const RangesEndingAt<Drift>& drifts, std::span<const LateRow> late, Missed missed) {
+    for (std::size_t i = 0; i < late.size(); i += kRowsAtATime) {
+      const auto few = late.subspan(i, std::min(kRowsAtATime, late.size() - i));
+      switch (missed) {
+        case Missed::nothing: drift_only(drifts, few); break;
+        case Missed::this_step: settle_one_step(drifts, drifts.through(), few); break;
+        case Missed::aggregated: settle_at_once(drifts, few); break;
+        case Missed::each_step:
+          for (const LateRow& row : few) {
+            for (Step s = row.after + 1; s <= drifts.through(); ++s) {
+              settle_one_step(drifts, s, {&row, 1});
+            }
+          }
+          break;
+      }
     }
-    cells.add(std::span(to).first(rows.size()), dim_);
   }
-  const float* of(std::size_t i) const { return values_.data() + i * dim_; }
 
  private:
-  std::size_t dim_;
-  std::vector<float> values_;
+  // Standard normals of a few rows, one after the other.
+  using Normals = std::vector<float>;
+
+  Normals draw(CellKind kind, Step t, std::span<const LateRow> rows, Purpose purpose) const {
+    const std::size_t dim = weights_.dim();
+    Normals normals(rows.size() * dim, 0.0f);
+    std::array<NoisyRow, kRowsAtATime> to;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const RowId row = weights_.first_row() + rows[i].id;
+      to[i] = {normals.data() + i * dim, static_cast<std::uint64_t>(row), 0.0f, 1.0f};
+    }
+    noise_.table(weights_.id(), weights_.whole_rows(), dim, kind, t, purpose)
+        .add(std::span(to).first(rows.size()), dim);
+    return normals;
+  }
+
+  void settle_at_once(const RangesEndingAt<Drift>& drifts, std::span<const LateRow> late) {
+    const Step t = drifts.through();
+    const Normals first = draw(CellKind::aggregated, t, late, Purpose::table_noise);
+    const Normals second = draw(CellKind::aggregated, t, late, Purpose::momentum_noise);
+    for (std::size_t i = 0; i < late.size(); ++i) {
+      move(Move(drifts.since(late[i].after)), late[i], first, second, i);
+    }
+  }
+
+  // One step's noise is one normal: momentum and weight answer to it together.
+  void settle_one_step(const RangesEndingAt<Drift>& drifts, Step t, std::span<const LateRow> late) {
+    const Drift& drift = drifts.at(t);
+    const Normals normals = drift.noisy() ? draw(CellKind::each_step, t, late, Purpose::table_noise)
+                                          : Normals(late.size() * weights_.dim(), 0.0f);
+    Move step(drift);
+    step.m_second = 0.0f;
+    if (drift.var_w == 0.0) step.m_first = -static_cast<float>(std::sqrt(drift.var_m));
+    for (std::size_t i = 0; i < late.size(); ++i) move(step, late[i], normals, normals, i);
+  }
+
+  void drift_only(const RangesEndingAt<Drift>& drifts, std::span<const LateRow> late) {
+    const Normals zeros(weights_.dim(), 0.0f);
+    for (const LateRow& row : late) {
+      Drift drift = drifts.since(row.after);
+      drift.var_m = drift.cov = drift.var_w = 0.0;
+      move(Move(drift), row, zeros, zeros, 0);
+    }
+  }
+
+  void move(const Move& by, const LateRow& row, const Normals& first, const Normals& second,
+            std::size_t i) {
+    const std::size_t at = i * weights_.dim();
+    by(momenta_.row(row.id), weights_.row(row.id), first.data() + at, second.data() + at);
+  }
+
+  Table& weights_;
+  Table& momenta_;
+  const NoiseSource& noise_;
 };
+
+std::vector<Table> zeros_like(std::span<const Table> tables) {
+  std::vector<Table> zeros;
+  for (const Table& table : tables) {
+    zeros.emplace_back(table.id(), RowRange{table.first_row(), table.rows()}, table.whole_rows(),
+                       table.dim());
+  }
+  return zeros;
+}
 
 }  // namespace
 
-MomentumUpdates::MomentumUpdates(NoisePolicy policy, Table& weights, Table& momentum,
-                                 const MomentumClock& clock, const NoiseSource& noise)
-    : weights_(weights),
-      momentum_(momentum),
+MomentumTables::MomentumTables(NoisePolicy policy, std::span<Table> weights,
+                               const MomentumClock& clock, const NoiseSource& noise)
+    : MomentumTables(policy, weights, zeros_like(weights), clock, noise) {}
+
+MomentumTables::MomentumTables(NoisePolicy policy, std::span<Table> weights,
+                               std::vector<Table> momenta, const MomentumClock& clock,
+                               const NoiseSource& noise)
+    : TableOptimizer(weights),
+      policy_(traits_of(policy)),
+      momenta_(std::move(momenta)),
       clock_(clock),
-      noise_(noise),
-      every_row_(policy == NoisePolicy::every_row),
-      on_read_(Pay::none),
-      on_gradient_(Pay::none),
-      history_(weights.rows()) {
-  check(momentum.rows() == weights.rows() && momentum.dim() == weights.dim(),
-        "a momentum for each weight");
-  switch (policy) {
-    case NoisePolicy::none: break;
-    case NoisePolicy::every_row: on_read_ = on_gradient_ = Pay::each_step; break;
-    case NoisePolicy::touched_rows: on_gradient_ = Pay::last_step; break;
-    case NoisePolicy::lazy_each_step: on_read_ = on_gradient_ = Pay::each_step; break;
-    case NoisePolicy::lazy_aggregated: on_read_ = on_gradient_ = Pay::aggregated; break;
+      noise_(noise) {
+  check(momenta_.size() == weights.size(), "a table of momenta for each table");
+  for (std::size_t k = 0; k < weights.size(); ++k) {
+    check(momenta_[k].rows() == weights[k].rows() && momenta_[k].dim() == weights[k].dim() &&
+              weights[k].in_order(),
+          "a momentum for each weight, in memory");
+    histories_.emplace_back(weights[k].rows());
   }
 }
 
-void MomentumUpdates::apply(Step t, const TableGradient& gradient) {
+void MomentumTables::apply(Step t, std::span<const TableGradient> gradients, StageClock& stages) {
+  const Missed missed =
+      policy_.on_gradient == Missed::nothing ? policy_.on_read : policy_.on_gradient;
+  const Response& response = clock_.response();
+  const auto shares = static_cast<std::size_t>(thread_count());
   guard_.run([&] {
-    if (every_row_) catch_up_all(t);
-    catch_up(t, gradient.ids(), on_gradient_);
-    const Response& response = clock_.response();
-    const auto shares = static_cast<std::size_t>(thread_count());
-    parallel_for(shares, [&](std::size_t share) {
-      add_gradient(momentum_, gradient, static_cast<float>(response.m), {share, shares});
-      add_gradient(weights_, gradient, static_cast<float>(response.w), {share, shares});
-    });
-  });
-}
-
-void MomentumUpdates::settle(Step t, std::span<const RowId> ids) {
-  guard_.run([&] { catch_up(t, ids, on_read_); });
-}
-
-void MomentumUpdates::settle_all(Step t) {
-  guard_.run([&] { catch_up_all(t); });
-}
-
-void MomentumUpdates::catch_up_all(Step t) {
-  const RunsThrough<Drift> drifts = clock_.through(t);
-  constexpr std::size_t kRows = 4096;
-  parallel_blocks(
-      static_cast<std::size_t>(weights_.rows()), kRows, [&](std::size_t begin, std::size_t end) {
-        std::vector<LateRow> late;
-        claim_late_range(history_, t, static_cast<RowId>(begin), static_cast<RowId>(end), late);
-        pay_rows(drifts, late, on_read_);
+    for (std::size_t k = 0; k < tables_.size(); ++k) {
+      const RowId whole = tables_[k].whole_rows();
+      const RowRange turn =
+          policy_.writes_every_row ? RowRange{0, whole} : policy_.in_turn(t, whole);
+      const auto here = [&](RowId row) {
+        return std::clamp<RowId>(row - tables_[k].first_row(), 0, tables_[k].rows());
+      };
+      catch_up_range(t, k, here(turn.first), here(turn.first + turn.count));
+      catch_up(t, k, gradients[k].ids(), missed);
+      parallel_for(shares, [&](std::size_t share) {
+        add_gradient(momenta_[k], gradients[k], static_cast<float>(response.m), {share, shares});
+        add_gradient(tables_[k], gradients[k], static_cast<float>(response.w), {share, shares});
       });
+      traffic_.read += gradients[k].ids().size();
+      traffic_.written += gradients[k].ids().size();
+    }
+  });
+  stages.lap(Stage::gradient_update);
 }
 
-void MomentumUpdates::catch_up(Step t, std::span<const RowId> ids, Pay pay) {
+void MomentumTables::settle(Step t, std::span<const Ids> ids, StageClock& stages) {
+  guard_.run([&] {
+    for (std::size_t k = 0; k < tables_.size(); ++k) {
+      if (!ids[k].empty()) catch_up(t, k, ids[k], policy_.on_read);
+    }
+  });
+  stages.lap(Stage::settle);
+}
+
+void MomentumTables::settle_and_pool(Step t, std::span<const Bags> bags, Pooling mode,
+                                     std::span<const MatrixView> pooled, StageClock& stages) {
+  std::vector<Ids> ids;
+  for (const Bags& of_table : bags) ids.emplace_back(of_table.ids);
+  settle(t, ids, stages);
+  pool(tables_, bags, mode, pooled);
+  stages.lap(Stage::forward);
+}
+
+void MomentumTables::settle_all(Step t, const std::function<void(std::uint64_t)>& progress) {
+  for (std::size_t k = 0; k < tables_.size(); ++k) {
+    guard_.run([&] { catch_up_range(t, k, 0, tables_[k].rows()); });
+    if (progress) progress(static_cast<std::uint64_t>(tables_[k].rows()));
+  }
+}
+
+void MomentumTables::settle_copy(Step t, std::size_t table, RowId first, RowId last,
+                                 Table& window) {
+  guard_.require_whole();
+  std::vector<LateRow> late;
+  find_late_range(histories_[table], t, first, last, late);
+  const std::span<const float> of_rows =
+      momentum(table).subspan(static_cast<std::size_t>(first) * window.dim(),
+                              static_cast<std::size_t>(last - first) * window.dim());
+  std::vector<float> copy(of_rows.begin(), of_rows.end());
+  Table momenta = Table::window(momenta_[table], first, copy);
+  PairedRows(window, momenta, noise_).settle(clock_.through(t), late, policy_.on_read);
+}
+
+std::span<Step> MomentumTables::settled_through(std::size_t table) {
+  guard_.require_whole();
+  return histories_[table].steps();
+}
+
+std::span<float> MomentumTables::momentum(std::size_t table) {
+  Table& momenta = momenta_[table];
+  return {momenta.weights(), static_cast<std::size_t>(momenta.rows()) * momenta.dim()};
+}
+
+std::size_t MomentumTables::bytes() const {
+  std::size_t bytes = 0;
+  for (const History& history : histories_) bytes += history.bytes();
+  for (const Table& table : momenta_) bytes += table.bytes();
+  return bytes;
+}
+
+void MomentumTables::catch_up_range(Step t, std::size_t table, RowId first, RowId last) {
+  const RangesEndingAt<Drift> drifts = clock_.through(t);
+  constexpr std::size_t kRows = 4096;
+  PairedRows rows(tables_[table], momenta_[table], noise_);
+  parallel_blocks(static_cast<std::size_t>(last - first), kRows,
+                  [&](std::size_t begin, std::size_t end) {
+                    std::vector<LateRow> late;
+                    claim_late_range(histories_[table], t, first + static_cast<RowId>(begin),
+                                     first + static_cast<RowId>(end), late);
+                    rows.settle(drifts, late, policy_.on_read);
+                  });
+}
+
+void MomentumTables::catch_up(Step t, std::size_t table, Ids ids, Missed missed) {
   const auto shares = static_cast<std::size_t>(thread_count());
   late_.resize(shares);
-  const RunsThrough<Drift> drifts = clock_.through(t);
+  const RangesEndingAt<Drift> drifts = clock_.through(t);
+  PairedRows rows(tables_[table], momenta_[table], noise_);
   parallel_for(shares, [&](std::size_t share) {
     late_[share].clear();
-    claim_late_rows(history_, t, ids, {share, shares}, late_[share]);
-    pay_rows(drifts, late_[share], pay);
+    claim_late_rows(histories_[table], t, ids, {share, shares}, late_[share]);
+    rows.settle(drifts, late_[share], missed);
   });
-}
-
-void MomentumUpdates::pay_rows(const RunsThrough<Drift>& drifts, std::span<const LateRow> late,
-                               Pay pay) {
-  for (std::size_t i = 0; i < late.size(); i += kRowsAtATime) {
-    const auto few = late.subspan(i, std::min(kRowsAtATime, late.size() - i));
-    switch (pay) {
-      case Pay::none: drift_only(drifts, few); break;
-      case Pay::last_step: pay_one_step(drifts.through(), drifts.at(drifts.through()), few); break;
-      case Pay::aggregated: pay_aggregated(drifts, few); break;
-      case Pay::each_step:
-        for (const LateRow& row : few) {
-          for (Step s = row.after + 1; s <= drifts.through(); ++s) {
-            pay_one_step(s, drifts.at(s), {&row, 1});
-          }
-        }
-        break;
-    }
-  }
-}
-
-void MomentumUpdates::pay_aggregated(const RunsThrough<Drift>& drifts,
-                                     std::span<const LateRow> late) {
-  const Step t = drifts.through();
-  const std::size_t dim = weights_.dim();
-  Normals first(late.size(), dim);
-  Normals second(late.size(), dim);
-  first.draw(noise_.table(weights_.id(), weights_.rows(), dim, Draws::aggregated, t), late);
-  second.draw(noise_.table(weights_.id(), weights_.rows(), dim, Draws::aggregated, t,
-                           Purpose::momentum_noise),
-              late);
-  for (std::size_t i = 0; i < late.size(); ++i) {
-    const Move move(drifts.since(late[i].after));
-    move(momentum_.row(late[i].id), weights_.row(late[i].id), first.of(i), second.of(i));
-  }
-}
-
-// One step's noise is one normal: momentum and weight answer to it together.
-void MomentumUpdates::pay_one_step(Step t, const Drift& drift, std::span<const LateRow> late) {
-  const std::size_t dim = weights_.dim();
-  Normals normals(late.size(), dim);
-  if (drift.noisy()) {
-    normals.draw(noise_.table(weights_.id(), weights_.rows(), dim, Draws::each_step, t), late);
-  }
-  Move move(drift);
-  move.m_second = 0.0f;
-  if (drift.var_w == 0.0) move.m_first = -static_cast<float>(std::sqrt(drift.var_m));
-  for (std::size_t i = 0; i < late.size(); ++i) {
-    move(momentum_.row(late[i].id), weights_.row(late[i].id), normals.of(i), normals.of(i));
-  }
-}
-
-void MomentumUpdates::drift_only(const RunsThrough<Drift>& drifts, std::span<const LateRow> late) {
-  const std::vector<float> zeros(weights_.dim(), 0.0f);
-  for (const LateRow& row : late) {
-    Drift drift = drifts.since(row.after);
-    drift.var_m = drift.cov = drift.var_w = 0.0;
-    Move{drift}(momentum_.row(row.id), weights_.row(row.id), zeros.data(), zeros.data());
+  for (const auto& late : late_) {
+    traffic_.read += late.size();
+    traffic_.written += late.size();
   }
 }
 

@@ -1,62 +1,48 @@
 #pragma once
-// How a table with momentum takes a step: like table_updates.h, for pairs of momentum and weight.
+// Tables under SGD with momentum: every weight has a momentum beside it, which waits for noise too.
 
+#include <functional>
 #include <span>
 #include <vector>
 
-#include "lazydp/embedding/pooling.h"
-#include "lazydp/embedding/table.h"
 #include "lazydp/noise/history.h"
-#include "lazydp/noise/policy.h"
-#include "lazydp/noise/settle_guard.h"
-#include "lazydp/noise/variance_clock.h"
-#include "lazydp/random/noise_source.h"
+#include "lazydp/noise/policies.h"
+#include "lazydp/noise/table_optimizer.h"
 
 namespace lazydp {
 
-// Invariant: a row that has been settled through t carries, in momentum and in weight, all the
-// noise and all the drift of steps 1 … t. Momentum moves a row at every step, so a row with a
-// gradient is settled through its step at once: nothing has to be divided out beforehand. Should
-// settling fail part-way, every later call throws InternalError.
-class MomentumUpdates {
+// Momentum moves a row at every step, so a row with a gradient is settled through its step at once:
+// nothing has to be divided out beforehand.
+class MomentumTables final : public TableOptimizer {
  public:
-  // All of them outlive this; `momentum` has the shape of `weights`.
-  MomentumUpdates(NoisePolicy policy, Table& weights, Table& momentum, const MomentumClock& clock,
-                  const NoiseSource& noise);
+  // All of them outlive this. The momenta are its own, zeros at first.
+  MomentumTables(NoisePolicy policy, std::span<Table> weights, const MomentumClock& clock,
+                 const NoiseSource& noise);
 
-  // Takes the open step t with a gradient whose rows were settled through t - 1.
-  void apply(Step t, const TableGradient& gradient);
+  // The same with momenta of the caller's, a table for each of `weights` and of its shape.
+  MomentumTables(NoisePolicy policy, std::span<Table> weights, std::vector<Table> momenta,
+                 const MomentumClock& clock, const NoiseSource& noise);
 
-  // On return every row that `ids` names is settled through t.
-  void settle(Step t, std::span<const RowId> ids);
-  void settle_all(Step t);
-
-  History& history() {
-    guard_.require_whole();
-    return history_;
-  }
+  void apply(Step t, std::span<const TableGradient> gradients, StageClock& stages) override;
+  void settle(Step t, std::span<const Ids> ids, StageClock& stages) override;
+  void settle_and_pool(Step t, std::span<const Bags> bags, Pooling mode,
+                       std::span<const MatrixView> pooled, StageClock& stages) override;
+  void settle_all(Step t, const std::function<void(std::uint64_t rows)>& progress = {}) override;
+  void settle_copy(Step t, std::size_t table, RowId first, RowId last, Table& window) override;
+  std::span<Step> settled_through(std::size_t table) override;
+  std::span<float> momentum(std::size_t table) override;
+  std::size_t bytes() const override;
 
  private:
-  // Which noise a row receives when it catches up.
-  enum class Pay { none, last_step, each_step, aggregated };
+  void catch_up(Step t, std::size_t table, Ids ids, Missed missed);
+  void catch_up_range(Step t, std::size_t table, RowId first, RowId last);
 
-  void catch_up(Step t, std::span<const RowId> ids, Pay pay);
-  void catch_up_all(Step t);
-  void pay_rows(const RunsThrough<Drift>& drifts, std::span<const LateRow> late, Pay pay);
-  void pay_aggregated(const RunsThrough<Drift>& drifts, std::span<const LateRow> late);
-  void pay_one_step(Step t, const Drift& drift, std::span<const LateRow> late);
-  void drift_only(const RunsThrough<Drift>& drifts, std::span<const LateRow> late);
-
-  Table& weights_;
-  Table& momentum_;
+  const PolicyTraits& policy_;
+  std::vector<Table> momenta_;
   const MomentumClock& clock_;
   const NoiseSource& noise_;
-  bool every_row_;
-  Pay on_read_;
-  Pay on_gradient_;
-  History history_;
+  std::vector<History> histories_;
   std::vector<std::vector<LateRow>> late_;
-  SettleGuard guard_;
 };
 
 }  // namespace lazydp

@@ -52,7 +52,7 @@ class CellsOf {
   const NoiseSource& noise_;
   const Table& table_;
   bool known_ = false;
-  Draws draws_ = Draws::each_step;
+  CellKind draws_ = CellKind::each_step;
   Step step_ = 0;
   NoiseCells cells_;
 };
@@ -61,20 +61,21 @@ class Fused : public NoiseWriter {
  public:
   explicit Fused(const NoiseSource& noise) : noise_(noise) {}
 
-  void settle(Table& table, const CatchUp& how, const Debts& debts,
+  void settle(Table& table, const CatchUp& how, const OwedThrough& owed,
               std::span<const LateRow> late) override {
     CellsOf cells(noise_, table);
     in_chunks(late, [&](std::span<const LateRow> few) {
-      how.for_each_draw(debts, few, [&](const Draw& draw) { add_draw(table, cells(draw), draw); });
+      how.for_each_draw(owed, few, [&](const Draw& draw) { add_draw(table, cells(draw), draw); });
     });
   }
 
-  void sweep(Table& table, const Debts& debts, RowId first, RowId last) override {
+  void sweep(Table& table, const OwedThrough& owed, RowId first, RowId last) override {
     CellsOf cells(noise_, table);
-    std::array<Due, CatchUp::kRowsAtATime> dues;
-    dues.fill(due(debts.at(debts.through())));
+    std::array<NoiseTerm, CatchUp::kRowsAtATime> dues;
+    dues.fill(to_term(owed.at(owed.through())));
     in_chunks(first, last, [&](std::span<const LateRow> few) {
-      const Draw draw = {Draws::each_step, debts.through(), few, std::span(dues).first(few.size())};
+      const Draw draw = {CellKind::each_step, owed.through(), few,
+                         std::span(dues).first(few.size())};
       add_draw(table, cells(draw), draw);
     });
   }
@@ -92,11 +93,11 @@ class Split : public NoiseWriter {
  public:
   explicit Split(const NoiseSource& noise) : noise_(noise) {}
 
-  void settle(Table& table, const CatchUp& how, const Debts& debts,
+  void settle(Table& table, const CatchUp& how, const OwedThrough& owed,
               std::span<const LateRow> late) override {
     in_chunks(late, [&](std::span<const LateRow> few) {
       Passes passes(table, few.size(), spent_);
-      how.for_each_draw(debts, few, [&](const Draw& draw) {
+      how.for_each_draw(owed, few, [&](const Draw& draw) {
         passes.sample(noise_, draw);
         passes.form(draw);
       });
@@ -104,11 +105,12 @@ class Split : public NoiseWriter {
     });
   }
 
-  void sweep(Table& table, const Debts& debts, RowId first, RowId last) override {
-    std::array<Due, CatchUp::kRowsAtATime> dues;
-    dues.fill(due(debts.at(debts.through())));
+  void sweep(Table& table, const OwedThrough& owed, RowId first, RowId last) override {
+    std::array<NoiseTerm, CatchUp::kRowsAtATime> dues;
+    dues.fill(to_term(owed.at(owed.through())));
     in_chunks(first, last, [&](std::span<const LateRow> few) {
-      const Draw draw = {Draws::each_step, debts.through(), few, std::span(dues).first(few.size())};
+      const Draw draw = {CellKind::each_step, owed.through(), few,
+                         std::span(dues).first(few.size())};
       Passes passes(table, few.size(), spent_);
       passes.sample(noise_, draw);
       passes.form(draw);
@@ -140,7 +142,7 @@ class Split : public NoiseWriter {
 
     // normals = standard normals of the draw's cells
     void sample(const NoiseSource& noise, const Draw& draw) {
-      book(0);  // pricing: the debts came from histories
+      book(0);  // pricing: the owed came from histories
       std::array<NoisyRow, CatchUp::kRowsAtATime> rows;
       for (std::size_t i = 0; i < draw.rows.size(); ++i) {
         rows[i] = {normals_.data() + i * dim_,
@@ -155,7 +157,7 @@ class Split : public NoiseWriter {
     void form(const Draw& draw) {
       for (std::size_t i = 0; i < draw.rows.size(); ++i) {
         ids_[i] = draw.rows[i].id;
-        const Due& due = draw.due[i];
+        const NoiseTerm& due = draw.due[i];
         shrink_[i] *= due.shrink;
         const std::span<float> row = owed_.subspan(i * dim_, dim_);
         if (due.shrink != 1.0f) scale(due.shrink, row);
@@ -207,8 +209,8 @@ class Split : public NoiseWriter {
 
 }  // namespace
 
-std::unique_ptr<NoiseWriter> make_noise_writer(Kernels kernels, const NoiseSource& noise) {
-  if (kernels == Kernels::split) return std::make_unique<Split>(noise);
+std::unique_ptr<NoiseWriter> make_noise_writer(NoisePasses kernels, const NoiseSource& noise) {
+  if (kernels == NoisePasses::split) return std::make_unique<Split>(noise);
   return std::make_unique<Fused>(noise);
 }
 

@@ -10,7 +10,7 @@
 
 namespace lazydp {
 
-enum class Kernels : unsigned char { fused, split };
+enum class NoisePasses : unsigned char { fused, split };
 
 // Tasks of one parallel loop call settle() and sweep() at once; afterwards the loop's wall time is
 // booked by lap().
@@ -19,15 +19,15 @@ class NoiseWriter {
   virtual ~NoiseWriter() = default;
 
   // Brings late rows of one table up to date.
-  virtual void settle(Table& table, const CatchUp& how, const Debts& debts,
+  virtual void settle(Table& table, const CatchUp& how, const OwedThrough& owed,
                       std::span<const LateRow> late) = 0;
 
   // Rows [first, last) <- shrink * row + noise of step t: eager DP-SGD.
-  virtual void sweep(Table& table, const Debts& debts, RowId first, RowId last) = 0;
+  virtual void sweep(Table& table, const OwedThrough& owed, RowId first, RowId last) = 0;
 
   virtual void lap(StageClock& stages) = 0;
 };
 
-std::unique_ptr<NoiseWriter> make_noise_writer(Kernels kernels, const NoiseSource& noise);
+std::unique_ptr<NoiseWriter> make_noise_writer(NoisePasses kernels, const NoiseSource& noise);
 
 }  // namespace lazydp

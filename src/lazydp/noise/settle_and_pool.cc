@@ -16,8 +16,8 @@ std::size_t run_of_bags(const Bags& bags, std::size_t begin, std::size_t ids) {
 
 }  // namespace
 
-void TableReading::settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writer,
-                                   const Debts& debts, const Bags& bags, Pooling mode,
+void TableSettler::settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writer,
+                                   const OwedThrough& owed, const Bags& bags, Pooling mode,
                                    MatrixView pooled) {
   using Clock = std::chrono::steady_clock;
   Clock::time_point last = Clock::now();
@@ -32,11 +32,11 @@ void TableReading::settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writ
     end = run_of_bags(bags, begin, rows);
     const std::size_t first = bags.offsets[begin];
     late_.clear();
-    claim_late_rows(due.history(), debts.through(),
+    claim_late_rows(due.history(), owed.through(),
                     std::span(bags.ids).subspan(first, bags.offsets[end] - first), {}, late_);
-    ask_ahead(due.history(), std::span(bags.ids).subspan(bags.offsets[end]));
+    prefetch_ahead(due.history(), std::span(bags.ids).subspan(bags.offsets[end]));
     lap(seconds_[0]);
-    writer.settle(table, due, debts, late_);
+    writer.settle(table, due, owed, late_);
     settled_ += late_.size();
     lap(seconds_[1]);
     pool(table, bags, mode, begin, end, pooled.rows_from(begin, end - begin));
@@ -44,9 +44,9 @@ void TableReading::settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writ
   }
 }
 
-void TableReading::book(std::span<TableReading> tables, StageClock& stages, RowTraffic& traffic) {
+void TableSettler::book(std::span<TableSettler> tables, StageClock& stages, RowTraffic& traffic) {
   std::array<double, 3> parts{};
-  for (TableReading& table : tables) {
+  for (TableSettler& table : tables) {
     for (std::size_t i = 0; i < parts.size(); ++i) parts[i] += table.seconds_[i];
     traffic.read += table.settled_;
     traffic.written += table.settled_;

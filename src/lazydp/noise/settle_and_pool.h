@@ -11,28 +11,21 @@
 #include "lazydp/embedding/pooling.h"
 #include "lazydp/noise/catch_up.h"
 #include "lazydp/noise/noise_writer.h"
+#include "lazydp/noise/table_optimizer.h"
 
 namespace lazydp {
 
-// How many rows of tables a step reads and writes.
-
-// Row accesses of tables.
-struct RowTraffic {
-  std::uint64_t read = 0;
-  std::uint64_t written = 0;
-};
-
 // One table's reading by one task: its memory, and what it cost, until that is booked.
-class TableReading {
+class TableSettler {
  public:
-  // Settles through debts.through() the rows that `bags` name, and pools them into `pooled`. Nobody
+  // Settles through owed.through() the rows that `bags` name, and pools them into `pooled`. Nobody
   // else may read or settle the table meanwhile: a row is claimed before it is settled.
-  void settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writer, const Debts& debts,
+  void settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writer, const OwedThrough& owed,
                        const Bags& bags, Pooling mode, MatrixView pooled);
 
   // Books the wall time of tasks that ran at once in the proportion of what they spent, and begins
   // anew.
-  static void book(std::span<TableReading> tables, StageClock& stages, RowTraffic& traffic);
+  static void book(std::span<TableSettler> tables, StageClock& stages, RowTraffic& traffic);
 
  private:
   std::vector<LateRow> late_;  // kept from step to step for its memory

@@ -22,35 +22,29 @@ std::size_t rows_per_task(const Table& table) {
 
 }  // namespace
 
-TableUpdates::TableUpdates(NoisePolicy policy, std::span<Table> tables, const VarianceClock& clock,
-                           const NoiseSource& noise, bool decays, Kernels kernels)
-    : tables_(tables),
+SgdTables::SgdTables(NoisePolicy policy, std::span<Table> tables, const VarianceClock& clock,
+                     const NoiseSource& noise, WeightDecay decay, NoisePasses passes)
+    : TableOptimizer(tables),
       clock_(clock),
-      writer_(make_noise_writer(kernels, noise)),
-      every_row_(policy == NoisePolicy::every_row),
-      fused_(kernels == Kernels::fused) {
-  for (Table& table : tables) {
-    Update update;
-    switch (policy) {
-      case NoisePolicy::every_row: break;
-      case NoisePolicy::lazy_aggregated: update.on_read = make_aggregated(table.rows()); break;
-      case NoisePolicy::lazy_each_step: update.on_read = make_each_step(table.rows()); break;
-      case NoisePolicy::touched_rows:
-        update.on_gradient = make_this_step_only(table.rows());
-        [[fallthrough]];
-      case NoisePolicy::none:
-        if (decays) update.on_read = make_decay_only(table.rows());
-        break;
+      writer_(make_noise_writer(passes, noise)),
+      policy_(traits_of(policy)),
+      fused_(passes == NoisePasses::fused) {
+  for (const Table& table : tables) {
+    Update& update = updates_.emplace_back();
+    if (policy_.rows_wait(decay == WeightDecay::on)) {
+      update.on_read = make_catch_up(policy_.on_read, table.rows());
     }
-    updates_.push_back(std::move(update));
+    if (policy_.on_gradient != Missed::nothing) {
+      update.on_gradient = make_catch_up(policy_.on_gradient, table.rows());
+    }
   }
 }
 
-void TableUpdates::apply(Step t, std::span<const TableGradient> gradients, StageClock& stages) {
+void SgdTables::apply(Step t, std::span<const TableGradient> gradients, StageClock& stages) {
   guard_.run([&] { take_step(t, gradients, stages); });
 }
 
-void TableUpdates::take_step(Step t, std::span<const TableGradient> gradients, StageClock& stages) {
+void SgdTables::take_step(Step t, std::span<const TableGradient> gradients, StageClock& stages) {
   const std::size_t shares = shares_of(tables_.size());
   std::atomic<std::uint64_t> rows{0};
   parallel_for(tables_.size() * shares, [&](std::size_t task) {
@@ -65,26 +59,27 @@ void TableUpdates::take_step(Step t, std::span<const TableGradient> gradients, S
   with_gradient_.clear();
   for (const TableGradient& gradient : gradients) with_gradient_.push_back(gradient.ids());
   catch_up(&Update::on_gradient, t, with_gradient_, stages);
-  if (every_row_) sweep_all(t, stages);
+  if (policy_.writes_every_row) sweep_all(t, stages);
+  settle_in_turn(t, stages);
 }
 
-void TableUpdates::settle(Step t, std::span<const Ids> ids, StageClock& stages) {
+void SgdTables::settle(Step t, std::span<const Ids> ids, StageClock& stages) {
   guard_.run([&] { catch_up(&Update::on_read, t, ids, stages); });
 }
 
-void TableUpdates::read(Step t, std::span<const Bags> bags, Pooling mode,
-                        std::span<const MatrixView> pooled, StageClock& stages) {
+void SgdTables::settle_and_pool(Step t, std::span<const Bags> bags, Pooling mode,
+                                std::span<const MatrixView> pooled, StageClock& stages) {
   const bool waits = !updates_.empty() && updates_.front().on_read != nullptr;
   if (waits && fused_ && shares_of(tables_.size()) == 1) {
-    const Debts debts = clock_.through(t);
+    const OwedThrough owed = clock_.through(t);
     reading_.resize(tables_.size());
     guard_.run([&] {
       parallel_for(tables_.size(), [&](std::size_t k) {
-        reading_[k].settle_and_pool(tables_[k], *updates_[k].on_read, *writer_, debts, bags[k],
-                                    mode, pooled[k]);
+        reading_[k].settle_and_pool(tables_[k], *updates_[k].on_read, *writer_, owed, bags[k], mode,
+                                    pooled[k]);
       });
     });
-    TableReading::book(reading_, stages, traffic_);
+    TableSettler::book(reading_, stages, traffic_);
     return;
   }
   to_read_.clear();
@@ -95,8 +90,8 @@ void TableUpdates::read(Step t, std::span<const Bags> bags, Pooling mode,
 }
 
 // First all tables find who is late, then all rows catch up, whatever table they are of.
-void TableUpdates::catch_up(std::unique_ptr<CatchUp> Update::*part, Step t,
-                            std::span<const Ids> ids, StageClock& stages) {
+void SgdTables::catch_up(std::unique_ptr<CatchUp> Update::*part, Step t, std::span<const Ids> ids,
+                         StageClock& stages) {
   if (std::ranges::none_of(updates_,
                            [&](const Update& update) { return update.*part != nullptr; })) {
     return;
@@ -112,7 +107,7 @@ void TableUpdates::catch_up(std::unique_ptr<CatchUp> Update::*part, Step t,
   });
   stages.lap(Stage::dedup);
 
-  const Debts debts = clock_.through(t);
+  const OwedThrough owed = clock_.through(t);
   constexpr std::size_t kRows = 1024;
   std::size_t tasks = 0;
   for (const Late& late : late_) {
@@ -126,19 +121,19 @@ void TableUpdates::catch_up(std::unique_ptr<CatchUp> Update::*part, Step t,
       task -= here;
     }
     const std::span<const LateRow> rows = late->rows;
-    writer_->settle(tables_[late->table], *(updates_[late->table].*part), debts,
+    writer_->settle(tables_[late->table], *(updates_[late->table].*part), owed,
                     rows.subspan(task * kRows, std::min(kRows, rows.size() - task * kRows)));
   });
   writer_->lap(stages);
 }
 
-void TableUpdates::sweep_all(Step t, StageClock& stages) {
+void SgdTables::sweep_all(Step t, StageClock& stages) {
   if (clock_.at(t).nothing()) return;
-  const Debts debts = clock_.through(t);
+  const OwedThrough owed = clock_.through(t);
   for (Table& table : tables_) {
     parallel_blocks(static_cast<std::size_t>(table.rows()), rows_per_task(table),
                     [&](std::size_t begin, std::size_t end) {
-                      writer_->sweep(table, debts, static_cast<RowId>(begin),
+                      writer_->sweep(table, owed, static_cast<RowId>(begin),
                                      static_cast<RowId>(end));
                     });
     traffic_.read += static_cast<std::uint64_t>(table.rows());
@@ -147,9 +142,35 @@ void TableUpdates::sweep_all(Step t, StageClock& stages) {
   writer_->lap(stages);
 }
 
-void TableUpdates::settle_all(Step t, const std::function<void(std::uint64_t)>& progress) {
+// Rows whose turn it is settle although nothing reads them.
+void SgdTables::settle_in_turn(Step t, StageClock& stages) {
+  bool any = false;
+  for (std::size_t k = 0; k < tables_.size(); ++k) {
+    Table& table = tables_[k];
+    const RowRange turn = policy_.in_turn(t, table.whole_rows());
+    const auto here = [&](RowId row) {
+      return std::clamp<RowId>(row - table.first_row(), 0, table.rows());
+    };
+    const RowId first = here(turn.first);
+    const RowId last = here(turn.first + turn.count);
+    if (first == last) continue;
+    any = true;
+    CatchUp& part = *updates_[k].on_read;
+    const OwedThrough owed = clock_.through(t);
+    parallel_blocks(static_cast<std::size_t>(last - first), rows_per_task(table),
+                    [&](std::size_t begin, std::size_t end) {
+                      std::vector<LateRow> late;
+                      claim_late_range(part.history(), t, first + static_cast<RowId>(begin),
+                                       first + static_cast<RowId>(end), late);
+                      writer_->settle(table, part, owed, late);
+                    });
+  }
+  if (any) writer_->lap(stages);
+}
+
+void SgdTables::settle_all(Step t, const std::function<void(std::uint64_t)>& progress) {
   guard_.require_whole();
-  const Debts debts = clock_.through(t);
+  const OwedThrough owed = clock_.through(t);
   for (std::size_t k = 0; k < tables_.size(); ++k) {
     CatchUp* part = updates_[k].on_read.get();
     if (part == nullptr) continue;
@@ -159,14 +180,14 @@ void TableUpdates::settle_all(Step t, const std::function<void(std::uint64_t)>& 
                         std::vector<LateRow> late;
                         claim_late_range(part->history(), t, static_cast<RowId>(begin),
                                          static_cast<RowId>(end), late);
-                        writer_->settle(tables_[k], *part, debts, late);
+                        writer_->settle(tables_[k], *part, owed, late);
                       });
     });
     if (progress) progress(static_cast<std::uint64_t>(tables_[k].rows()));
   }
 }
 
-void TableUpdates::settle_copy(Step t, std::size_t table, RowId first, RowId last, Table& window) {
+void SgdTables::settle_copy(Step t, std::size_t table, RowId first, RowId last, Table& window) {
   guard_.require_whole();
   CatchUp* part = updates_[table].on_read.get();
   if (part == nullptr) return;
@@ -175,16 +196,7 @@ void TableUpdates::settle_copy(Step t, std::size_t table, RowId first, RowId las
   writer_->settle(window, *part, clock_.through(t), late);
 }
 
-bool TableUpdates::all_settled(Step t) const {
-  guard_.require_whole();
-  return std::ranges::all_of(updates_, [t](const Update& update) {
-    return update.on_read == nullptr ||
-           std::ranges::all_of(update.on_read->history().steps(),
-                               [t](Step settled) { return settled == t; });
-  });
-}
-
-std::size_t TableUpdates::bytes() const {
+std::size_t SgdTables::bytes() const {
   std::size_t bytes = 0;
   for (const Update& update : updates_) {
     if (update.on_read) bytes += update.on_read->history().bytes();
@@ -193,9 +205,10 @@ std::size_t TableUpdates::bytes() const {
   return bytes;
 }
 
-History* TableUpdates::history(std::size_t table) {
+std::span<Step> SgdTables::settled_through(std::size_t table) {
   guard_.require_whole();
-  return updates_[table].on_read ? &updates_[table].on_read->history() : nullptr;
+  const Update& update = updates_[table];
+  return update.on_read ? update.on_read->history().steps() : std::span<Step>();
 }
 
 }  // namespace lazydp

@@ -17,7 +17,7 @@ namespace lazydp {
 // default Map does nothing. Steps lie in blocks of 64, with a disjoint sparse table over blocks:
 // prefixes and suffixes around every power of two. Nothing is ever subtracted, so nothing cancels.
 template <class Map>
-class StepRuns {
+class StepRanges {
  public:
   static constexpr std::size_t kBlock = 64;
 
@@ -42,7 +42,7 @@ class StepRuns {
 
  private:
   template <class>
-  friend class RunsThrough;
+  friend class RangesEndingAt;
 
   // The last block has just become complete: its suffixes, then its place in the sparse table. At
   // level k, blocks pair up in halves of 2^k; an entry of a left half runs to the half's end, one
@@ -84,9 +84,9 @@ class StepRuns {
 
 // The runs that end at one step, for many rows at one moment.
 template <class Map>
-class RunsThrough {
+class RangesEndingAt {
  public:
-  RunsThrough(const StepRuns<Map>& runs, Step through)
+  RangesEndingAt(const StepRanges<Map>& runs, Step through)
       : runs_(runs),
         through_(through),
         block_(through / kBlock - std::min<std::size_t>(through / kBlock, kRecentBlocks - 1)),
@@ -119,13 +119,13 @@ class RunsThrough {
   std::span<const Map> recent() const {
     return std::span(recent_).first(std::size_t{through_} + 2 - start_);
   }
-  static constexpr std::size_t kMostRecent = 4 * StepRuns<Map>::kBlock + 1;
+  static constexpr std::size_t kMostRecent = 4 * StepRanges<Map>::kBlock + 1;
 
  private:
-  static constexpr std::size_t kBlock = StepRuns<Map>::kBlock;
+  static constexpr std::size_t kBlock = StepRanges<Map>::kBlock;
   static constexpr std::size_t kRecentBlocks = kMostRecent / kBlock;
 
-  const StepRuns<Map>& runs_;
+  const StepRanges<Map>& runs_;
   Step through_;
   std::size_t block_;  // the first of the recent ones, and its first step
   std::size_t start_;

@@ -8,10 +8,30 @@ Step VarianceClock::open(double step_size, double noise_std, double shrink) {
   return steps_.push({shrink, std * std});
 }
 
-void VarianceClock::restore(std::span<const Owed> steps) {
-  *this = VarianceClock();
-  reserve(static_cast<Step>(steps.size()));
-  for (const Owed& owed : steps) steps_.push(owed);
+Step VarianceClock::open(const TableStep& step) {
+  return open(step.learning_rate / step.divisor, step.noise_std,
+              1.0 - step.learning_rate * step.weight_decay);
+}
+
+std::vector<double> VarianceClock::numbers() const {
+  std::vector<double> numbers;
+  numbers.reserve(steps_.all().size() * numbers_a_step());
+  for (const Owed& owed : steps_.all()) numbers.insert(numbers.end(), {owed.shrink, owed.variance});
+  return numbers;
+}
+
+void VarianceClock::restore(std::span<const double> numbers) {
+  steps_ = {};
+  reserve(static_cast<Step>(numbers.size() / numbers_a_step()));
+  for (; !numbers.empty(); numbers = numbers.subspan(numbers_a_step())) {
+    steps_.push({numbers[0], numbers[1]});
+  }
+}
+
+void VarianceClock::restore_settled(Step steps) {
+  steps_ = {};
+  reserve(steps);
+  for (Step i = 0; i < steps; ++i) steps_.push({});
 }
 
 Drift then(const Drift& first, const Drift& second) {
@@ -31,7 +51,7 @@ Drift then(const Drift& first, const Drift& second) {
           .var_w = w_m * b.wm + w_w * b.ww + b.var_w};
 }
 
-Step MomentumClock::open(const MomentumStep& step) {
+Step MomentumClock::open(const TableStep& step) {
   const double rate = step.learning_rate;
   const double keep = step.first ? 0.0 : step.momentum;
   const double take = step.first ? 1.0 : 1.0 - step.dampening;
@@ -52,6 +72,35 @@ Step MomentumClock::open(const MomentumStep& step) {
                       .var_m = noise_m * noise_m,
                       .cov = noise_m * noise_w,
                       .var_w = noise_w * noise_w});
+}
+
+std::vector<double> MomentumClock::numbers() const {
+  std::vector<double> numbers;
+  numbers.reserve(steps_.all().size() * numbers_a_step());
+  for (const Drift& d : steps_.all()) {
+    numbers.insert(numbers.end(), {d.mm, d.mw, d.wm, d.ww, d.var_m, d.cov, d.var_w});
+  }
+  return numbers;
+}
+
+void MomentumClock::restore(std::span<const double> numbers) {
+  steps_ = {};
+  reserve(static_cast<Step>(numbers.size() / numbers_a_step()));
+  for (; !numbers.empty(); numbers = numbers.subspan(numbers_a_step())) {
+    steps_.push({.mm = numbers[0],
+                 .mw = numbers[1],
+                 .wm = numbers[2],
+                 .ww = numbers[3],
+                 .var_m = numbers[4],
+                 .cov = numbers[5],
+                 .var_w = numbers[6]});
+  }
+}
+
+void MomentumClock::restore_settled(Step steps) {
+  steps_ = {};
+  reserve(steps);
+  for (Step i = 0; i < steps; ++i) steps_.push({});
 }
 
 }  // namespace lazydp

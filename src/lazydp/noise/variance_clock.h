@@ -4,12 +4,58 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <span>
+#include <vector>
 
 #include "lazydp/base/types.h"
 #include "lazydp/noise/step_ranges.h"
 
 namespace lazydp {
+
+// A step of torch.optim.SGD on the noisy mean of gradients g, with d = g + weight_decay * w:
+//   m <- momentum * m + (1 - dampening) * d     (the first step of all: m <- d)
+//   w <- w - learning_rate * m                  (nesterov: d + momentum * m in the place of m)
+// Without momentum m is d, and nothing is remembered.
+struct TableStep {
+  double learning_rate = 0.0;
+  double weight_decay = 0.0;
+  double momentum = 0.0;
+  double dampening = 0.0;
+  bool nesterov = false;
+  bool first = false;      // no momentum has been gathered yet
+  double divisor = 1.0;    // g = (sum of gradients + noise) / divisor
+  double noise_std = 0.0;  // on the sum
+};
+
+// What the steps of a run owe rows that wait. A trainer opens steps on it; an optimizer settles by
+// it.
+class StepClock {
+ public:
+  virtual ~StepClock() = default;
+
+  // Makes room for so many steps, so that opening them allocates nothing.
+  virtual void reserve(Step steps) = 0;
+
+  // Opens the next step and returns its number, from 1.
+  virtual Step open(const TableStep& step) = 0;
+  virtual Step now() const = 0;
+
+  // All steps so far as a checkpoint keeps them, numbers_a_step() numbers for each.
+  virtual std::size_t numbers_a_step() const = 0;
+  virtual std::vector<double> numbers() const = 0;
+
+  // Makes the clock one that has opened these steps. The open step's size is not known: open()
+  // comes before the next gradient.
+  virtual void restore(std::span<const double> numbers) = 0;
+
+  // Makes the clock one on which so many steps have passed that owe nothing.
+  virtual void restore_settled(Step steps) = 0;
+};
+
+// Whether steps shrink the weights of rows, also of those that wait.
+enum class WeightDecay : std::uint8_t { off, on };
 
 // What a weight that only waits goes through: w <- shrink * w + N(0, variance).
 struct Owed {
@@ -27,50 +73,49 @@ inline Owed then(const Owed& first, const Owed& second) {
 }
 
 // The same as kernels take it: w <- shrink * w + std * N(0, 1).
-struct Due {
+struct NoiseTerm {
   float shrink;
   float std;
 };
 
-inline Due due(const Owed& owed) {
+inline NoiseTerm to_term(const Owed& owed) {
   return {static_cast<float>(owed.shrink), static_cast<float>(std::sqrt(owed.variance))};
 }
 
 // The same question for many rows at one moment: what does a row owe through `through`? Most have
 // waited for a few steps; for these the answer is at hand, roots taken.
-class Debts : public RunsThrough<Owed> {
+class OwedThrough : public RangesEndingAt<Owed> {
  public:
-  Debts(const StepRuns<Owed>& runs, Step through) : RunsThrough(runs, through) {
-    std::ranges::transform(recent(), recent_due_.begin(), due);
+  OwedThrough(const StepRanges<Owed>& runs, Step through) : RangesEndingAt(runs, through) {
+    std::ranges::transform(recent(), recent_terms_.begin(), to_term);
   }
 
-  Due due_since(Step after) const {
-    return is_recent(after) ? recent_due_[recent_place(after)] : due(since(after));
+  NoiseTerm term_since(Step after) const {
+    return is_recent(after) ? recent_terms_[recent_place(after)] : to_term(since(after));
   }
 
  private:
-  std::array<Due, kMostRecent> recent_due_;
+  std::array<NoiseTerm, kMostRecent> recent_terms_;
 };
 
 // Step t moves a weight by w <- shrink(t) * w - step_size(t) * (sum of gradients + noise of std
 // noise_std(t)). The clock remembers the two numbers that late noise depends on, and composes them
 // over any run of steps in constant time, 32 bytes a step.
-class VarianceClock {
+class VarianceClock final : public StepClock {
  public:
-  // Makes room for so many steps, so that opening them allocates nothing.
-  void reserve(Step steps) { steps_.reserve(steps); }
+  void reserve(Step steps) override { steps_.reserve(steps); }
+  Step open(const TableStep& step) override;
 
-  // Opens the next step and returns its number, from 1. `step_size` is learning rate / expected
-  // batch, `noise_std` the standard deviation of the noise on the sum, `shrink` = 1 - learning rate
+  // The same by its parts: `step_size` is learning rate / expected batch, `noise_std` the standard
+  // deviation of the noise on the sum, `shrink` = 1 - learning rate
   // * weight decay, in (0, 1].
   Step open(double step_size, double noise_std, double shrink);
 
-  // Makes the clock one that has opened these steps, for who goes on from a checkpoint; entry i is
-  // step i + 1. The open step's size is not known: open() comes before the next gradient.
-  void restore(std::span<const Owed> steps);
-  std::span<const Owed> steps() const { return steps_.all(); }
-
-  Step now() const { return steps_.now(); }
+  Step now() const override { return steps_.now(); }
+  std::size_t numbers_a_step() const override { return 2; }
+  std::vector<double> numbers() const override;
+  void restore(std::span<const double> numbers) override;
+  void restore_settled(Step steps) override;
 
   // What step t alone owes.
   const Owed& at(Step t) const { return steps_.at(t); }
@@ -83,12 +128,12 @@ class VarianceClock {
   }
 
   // What steps after + 1, …, through owe, for rows settled through various `after`.
-  Debts through(Step through) const { return {steps_, through}; }
+  OwedThrough through(Step through) const { return {steps_, through}; }
   Owed over(Step after, Step through) const { return this->through(through).since(after); }
 
  private:
   double step_size_ = 0.0;
-  StepRuns<Owed> steps_;
+  StepRanges<Owed> steps_;
 };
 
 // The clock of a table with momentum: what any run of steps does to a momentum and its weight.
@@ -105,40 +150,30 @@ struct Drift {
 // The one after the other: A2 A1 and A2 Q1 A2' + Q2. Free of subtraction, as `Owed` is.
 Drift then(const Drift& first, const Drift& second);
 
-// A step of torch.optim.SGD on the noisy mean of gradients g, with d = g + weight_decay * w:
-//   m <- momentum * m + (1 - dampening) * d     (the first step of all: m <- d)
-//   w <- w - learning_rate * m                  (nesterov: d + momentum * m in the place of m)
-struct MomentumStep {
-  double learning_rate = 0.0;
-  double weight_decay = 0.0;
-  double momentum = 0.0;
-  double dampening = 0.0;
-  bool nesterov = false;
-  bool first = false;      // no momentum has been gathered yet
-  double divisor = 1.0;    // g = (sum of gradients + noise) / divisor
-  double noise_std = 0.0;  // on the sum
-};
-
 // How (m, w) answers to one unit of g * divisor, the sum.
 struct Response {
   double m = 0.0;
   double w = 0.0;
 };
 
-class MomentumClock {
+class MomentumClock final : public StepClock {
  public:
-  // Opens the next step and returns its number, from 1.
-  Step open(const MomentumStep& step);
+  void reserve(Step steps) override { steps_.reserve(steps); }
+  Step open(const TableStep& step) override;
+  Step now() const override { return steps_.now(); }
+  std::size_t numbers_a_step() const override { return 7; }
+  std::vector<double> numbers() const override;
+  void restore(std::span<const double> numbers) override;
+  void restore_settled(Step steps) override;
 
-  Step now() const { return steps_.now(); }
   const Drift& at(Step t) const { return steps_.at(t); }
-  RunsThrough<Drift> through(Step through) const { return {steps_, through}; }
+  RangesEndingAt<Drift> through(Step through) const { return {steps_, through}; }
 
   // Of the open step.
   const Response& response() const { return response_; }
 
  private:
-  StepRuns<Drift> steps_;
+  StepRanges<Drift> steps_;
   Response response_;
 };
 

@@ -29,6 +29,7 @@ class Ledger {
 
   std::span<const SampledGaussian> events() const { return events_; }  // in their order
   std::uint64_t steps() const { return steps_; }                       // of all events
+  bool empty() const { return events_.empty(); }
 
  private:
   std::vector<SampledGaussian> events_;

@@ -45,7 +45,8 @@ void table_normals(const NoiseSource& noise, const FloatMatrix& out, TableId tab
   std::ranges::fill(span_of(out), 0.0f);  // 0 x what was there may be NaN
   const std::size_t rows = out.shape(0);
   const std::size_t dim = out.shape(1);
-  const NoiseCells cells = noise.table(table, static_cast<RowId>(rows), dim, Draws::each_step, t);
+  const NoiseCells cells =
+      noise.table(table, static_cast<RowId>(rows), dim, CellKind::each_step, t);
   for (std::size_t r = 0; r < rows; ++r) {
     const NoisyRow row = {out.data() + r * dim, r, 0.0f, 1.0f};
     cells.add({&row, 1}, dim);

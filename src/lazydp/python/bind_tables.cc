@@ -13,18 +13,16 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/clip/table_norms.h"
+#include "lazydp/engine/table_group.h"
+#include "lazydp/noise/policies.h"
 #include "lazydp/python/bindings.h"
-#include "lazydp/python/table_group.h"
 
 namespace lazydp {
 namespace {
 
 NoisePolicy policy_from(const std::string& name) {
-  if (name == "none") return NoisePolicy::none;
-  if (name == "every_row") return NoisePolicy::every_row;
-  if (name == "touched_rows") return NoisePolicy::touched_rows;
-  if (name == "lazy_each_step") return NoisePolicy::lazy_each_step;
-  if (name == "lazy") return NoisePolicy::lazy_aggregated;
+  const auto found = std::ranges::find(policies(), name, &PolicyTraits::name);
+  if (found != policies().end()) return found->policy;
   throw UserError("noise is '" + name +
                   "'; it must be lazy, lazy_each_step, every_row or touched_rows");
 }
@@ -139,7 +137,9 @@ std::size_t add_table(TableGroup& group, TableId id, const FloatMatrix& weights,
 
 TableGroup* make_group(const NoiseSource& noise, const std::string& policy, bool momentum,
                        bool decays) {
-  return new TableGroup(noise, policy_from(policy), momentum, decays);
+  return new TableGroup(noise, {.rule = momentum ? TableRule::momentum : TableRule::sgd,
+                                .policy = policy_from(policy),
+                                .decay = decays ? WeightDecay::on : WeightDecay::off});
 }
 
 }  // namespace
@@ -171,11 +171,11 @@ void bind_tables(nb::module_& module) {
       });
   module.def("merge_rows", &merge, "calls"_a, "squared"_a.noconvert(), unlocked);
 
-  nb::class_<MomentumStep>(module, "Rule", "How a step of an optimizer moves weights.")
+  nb::class_<TableStep>(module, "Rule", "How a step of an optimizer moves weights.")
       .def(nb::init<double, double, double, double, bool, bool, double, double>(), nb::kw_only(),
            "learning_rate"_a, "weight_decay"_a, "momentum"_a, "dampening"_a, "nesterov"_a,
            "first"_a, "divisor"_a, "noise_std"_a)
-      .def_prop_ro("noise_per_step", [](const MomentumStep& self) {
+      .def_prop_ro("noise_per_step", [](const TableStep& self) {
         return self.learning_rate * self.noise_std / self.divisor;
       });
   nb::class_<TableGroup>(module, "TableGroup", "Tables that share a parameter group.")

@@ -11,7 +11,7 @@
 namespace lazydp {
 
 // How the noise of missed steps is drawn. The two never share a cell.
-enum class Draws : std::uint8_t {
+enum class CellKind : std::uint8_t {
   each_step = 0,   // cell (row, t) holds the noise of step t
   aggregated = 1,  // cell (row, t) holds all the noise that a row settled at t was owed
 };
@@ -25,7 +25,7 @@ enum class Draws : std::uint8_t {
 // d counts the normals that secure noise adds up.
 struct Cell {
   Purpose purpose = Purpose::table_noise;
-  Draws draws = Draws::each_step;
+  CellKind draws = CellKind::each_step;
   TableId table = 0;
   RowId row = 0;
   Step step = 0;

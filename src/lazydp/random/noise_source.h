@@ -41,7 +41,7 @@ class NoiseSource {
   // `rows` and `dim` are those of the table: they decide how many steps share a key, so that no key
   // is asked for more than 2^44 blocks. Throws UserError for a table that is too large even so.
   // `purpose` is table_noise, or momentum_noise for a second, independent normal.
-  NoiseCells table(TableId table, RowId rows, std::size_t dim, Draws draws, Step t,
+  NoiseCells table(TableId table, RowId rows, std::size_t dim, CellKind draws, Step t,
                    Purpose purpose = Purpose::table_noise) const;
 
   // Noise of dense weights, as rows of kDenseRow weights each.

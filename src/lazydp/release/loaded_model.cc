@@ -53,7 +53,7 @@ LoadedModel::LoadedModel(const SafetensorsFile& weights, const ModelShape& shape
 }
 
 std::span<const float> LoadedModel::predict(const Batch& batch) {
-  const std::span<const MatrixView> pooled = model_.pooled(batch.size);
+  const std::span<const MatrixView> pooled = model_.begin_batch(batch.size);
   pool(tables_, batch.bags, model_.shape().mode, pooled);
   model_.forward(batch);
   return model_.logits();

@@ -42,9 +42,9 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
   Json card = {{"format", "lazydp-card"},
                {"version", 1},
                {"program", std::string("lazydp ") + version()},
-               {"claim", json_of(claim, trainer.protected_unit(), notes.data)},
+               {"claim", json_of(claim, trainer.sampler().unit(), notes.data)},
                {"plan", json_of(trainer.plan())},
-               {"sampling", trainer.samples_by_poisson() ? "poisson" : "shuffled"},
+               {"sampling", trainer.sampler().poisson() ? "poisson" : "shuffled"},
                {"noise_key", trainer.seed().secret() ? "secret" : "fixed by the user"},
                {"ledger", json_of(trainer.ledger())},
                {"model", json_of(notes.shape)},
@@ -76,31 +76,40 @@ bool exists(const std::string& path) {
 
 }  // namespace
 
-ReleasedModel::ReleasedModel(Trainer& trainer, const ReleaseNotes& notes)
-    : claim_(lazydp::claim(trainer, notes.delta)),
-      card_(card_of(trainer, claim_, notes)),
-      trainer_(trainer) {}
-
-void ReleasedModel::stop_training() const {
-  trainer_.released_ = true;
+ReleasedModel::ReleasedModel(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
+                             const ReleaseProgress& progress)
+    : trainer_(std::move(trainer)) {
+  if (!trainer_->state().storage.in_files()) trainer_->settle_all(progress);
+  claim_ = lazydp::claim(*trainer_, notes.delta);
+  card_ = card_of(*trainer_, claim_, notes);
 }
 
-ReleasedModel release(Trainer&& trainer, const ReleaseNotes& notes,
-                      const std::function<void(std::uint64_t)>& progress) {
-  if (trainer.files() == nullptr) trainer.settle_all(progress);
-  ReleasedModel model(trainer, notes);
-  if (CheckpointFolder* folder = trainer.folder()) {
-    folder->replace_by_settled(trainer, metadata_of(model.card_), progress);
+void ReleasedModel::replace_state(CheckpointFolder& folder, const ReleaseProgress& progress) {
+  folder.replace_by_settled(*trainer_, metadata_of(card_), progress);
+  if (!folder.settled_rows().empty()) settled_ = {folder.settled_rows(), folder.settled_digest()};
+}
+
+ReleasedModel release(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
+                      const ReleaseProgress& progress) {
+  if (trainer->kept()) {
+    throw PrivacyError(
+        "an unsettled state of this run is kept in a folder, from which it could go on with other "
+        "noise; release it together with the folder");
   }
-  model.stop_training();
+  return {std::move(trainer), notes, progress};
+}
+
+ReleasedModel release(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
+                      CheckpointFolder& folder, const ReleaseProgress& progress) {
+  ReleasedModel model(std::move(trainer), notes, progress);
+  model.replace_state(folder, progress);
   return model;
 }
 
 // The settled state's own file, if that has tables in files and says the same: no second copy.
 bool ReleasedModel::take_settled_rows(const std::string& path, const Metadata& metadata) const {
-  const CheckpointFolder* folder = trainer_.folder();
-  if (folder == nullptr || folder->settled_rows().empty()) return false;
-  const std::string rows = folder->settled_rows();
+  if (!settled_) return false;
+  const std::string& rows = settled_->path;
   if (SafetensorsFile(rows).metadata() != metadata) return false;
   std::error_code ignored;
   const std::string name = path + ".new";
@@ -116,13 +125,13 @@ bool ReleasedModel::take_settled_rows(const std::string& path, const Metadata& m
 }
 
 void ReleasedModel::write(const std::string& folder) const {
-  Courier* const ranks = trainer_.courier();
-  if (ranks == nullptr || ranks->rank() == 0) {
+  CommThread& ranks = trainer_->state().comm;
+  if (ranks.rank() == 0) {
     write_here(folder);
   } else {
-    send_rows_to_first_rank(trainer_);
+    send_rows_to_first_rank(*trainer_);
   }
-  if (ranks != nullptr) ranks->run([](Communicator& all) { all.barrier(); });
+  ranks.run([](Communicator& all) { all.barrier(); });
 }
 
 void ReleasedModel::write_here(const std::string& folder) const {
@@ -146,8 +155,8 @@ void ReleasedModel::write_here(const std::string& folder) const {
   const std::string weights = folder + kWeights;
   const Metadata metadata = metadata_of(card);
   const std::string digest = take_settled_rows(weights, metadata)
-                                 ? trainer_.folder()->settled_digest()
-                                 : write_safetensors(weights, weights_out(trainer_), metadata);
+                                 ? settled_->blake2b
+                                 : write_safetensors(weights, weights_out(*trainer_), metadata);
   const std::string text = with_digest(card, digest).dump(2) + "\n";
   AtomicFile file(folder + kCard, 0644);
   file.write(std::as_bytes(std::span(text)));

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -24,6 +25,11 @@ struct ReleaseNotes {
   std::optional<Metrics> metrics = {};  // computed on private data: only if the user wants them out
 };
 
+class CheckpointFolder;
+
+// Hears of rows that were settled.
+using ReleaseProgress = std::function<void(std::uint64_t rows)>;
+
 // Every row has its noise; the claim is what its card says. Nothing else writes weights to a file
 // that may be published.
 class ReleasedModel {
@@ -37,23 +43,37 @@ class ReleasedModel {
   void write(const std::string& folder) const;
 
  private:
-  friend ReleasedModel release(Trainer&&, const ReleaseNotes&,
-                               const std::function<void(std::uint64_t)>&);
-  ReleasedModel(Trainer& trainer, const ReleaseNotes& notes);
+  friend ReleasedModel release(std::unique_ptr<Trainer>, const ReleaseNotes&,
+                               const ReleaseProgress&);
+  friend ReleasedModel release(std::unique_ptr<Trainer>, const ReleaseNotes&, CheckpointFolder&,
+                               const ReleaseProgress&);
+  ReleasedModel(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
+                const ReleaseProgress& progress);
 
-  void stop_training() const;
+  // A file with all weights that the settled state of tables in files has already.
+  struct SettledFile {
+    std::string path;
+    std::string blake2b;
+  };
+
+  void replace_state(CheckpointFolder& folder, const ReleaseProgress& progress);
   void write_here(const std::string& folder) const;
   bool take_settled_rows(const std::string& path, const Metadata& metadata) const;
 
+  std::unique_ptr<Trainer> trainer_;
   Claim claim_;
   Json card_;
-  Trainer& trainer_;
+  std::optional<SettledFile> settled_;
 };
 
-// Settles every row, checks that none is behind and, if the trainer's state is kept in a folder,
-// makes the settled state the only one there, before there is a model to publish. The trainer takes
-// no more steps; it must outlive what is returned.
-ReleasedModel release(Trainer&& trainer, const ReleaseNotes& notes,
-                      const std::function<void(std::uint64_t rows)>& progress = {});
+// Settles every row and checks that none is behind. The trainer is gone afterwards: it takes no
+// more steps. Throws PrivacyError for a trainer whose state a folder keeps: that must come along.
+ReleasedModel release(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
+                      const ReleaseProgress& progress = {});
+
+// The same for a run whose state is kept in `folder`: makes the settled state the only one there,
+// before there is a model to publish.
+ReleasedModel release(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
+                      CheckpointFolder& folder, const ReleaseProgress& progress = {});
 
 }  // namespace lazydp

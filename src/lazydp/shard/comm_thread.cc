@@ -16,9 +16,12 @@ double seconds_since(Clock::time_point begin) {
 
 }  // namespace
 
-Courier::Courier(Communicator& ranks) : ranks_(ranks), thread_([this] { work(); }) {}
+CommThread::CommThread(Communicator& ranks) : ranks_(ranks) {
+  if (ranks.size() > 1) thread_ = std::thread([this] { work(); });
+}
 
-Courier::~Courier() {
+CommThread::~CommThread() {
+  if (!thread_.joinable()) return;
   {
     const std::lock_guard lock(guard_);
     ending_ = true;
@@ -27,19 +30,23 @@ Courier::~Courier() {
   thread_.join();
 }
 
-Courier::Ticket Courier::send(Errand errand) {
+CommThread::Ticket CommThread::send(Job job) {
+  if (!thread_.joinable()) {
+    job(ranks_);
+    return done_ = ++given_;
+  }
   const std::lock_guard lock(guard_);
-  errands_.push_back(std::move(errand));
+  jobs_.push_back(std::move(job));
   changed_.notify_all();
   return ++given_;
 }
 
-Courier::Times Courier::times() {
+CommThread::Times CommThread::times() {
   const std::lock_guard lock(guard_);
   return times_;
 }
 
-void Courier::wait(Ticket ticket) {
+void CommThread::wait(Ticket ticket) {
   const Clock::time_point begin = Clock::now();
   std::unique_lock lock(guard_);
   changed_.wait(lock, [&] { return failure_ || done_ >= ticket; });
@@ -47,19 +54,19 @@ void Courier::wait(Ticket ticket) {
   if (done_ < ticket) std::rethrow_exception(failure_);
 }
 
-void Courier::work() {
+void CommThread::work() {
   set_thread_count(1);  // of loops that this thread starts
   std::unique_lock lock(guard_);
   for (;;) {
-    changed_.wait(lock, [&] { return ending_ || !errands_.empty(); });
-    if (errands_.empty()) return;
-    const Errand errand = std::move(errands_.front());
-    errands_.pop_front();
+    changed_.wait(lock, [&] { return ending_ || !jobs_.empty(); });
+    if (jobs_.empty()) return;
+    const Job job = std::move(jobs_.front());
+    jobs_.pop_front();
     lock.unlock();
     const Clock::time_point begin = Clock::now();
     std::exception_ptr failure;
     try {
-      errand(ranks_);
+      job(ranks_);
     } catch (...) {
       failure = std::current_exception();
     }

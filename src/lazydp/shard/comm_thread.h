@@ -13,27 +13,28 @@
 
 namespace lazydp {
 
-// Errands are run one after the other, in the order in which they were given: all ranks give the
-// same ones, so collective calls match. A communicator that has a courier is used through it alone.
-class Courier {
+// Runs jobs one after the other, in the order in which they were given: all ranks give the same
+// ones, so collective calls match. A communicator that has such a thread is used through it alone.
+// A rank that is alone waits for nobody: it needs no thread, and its jobs run at once.
+class CommThread {
  public:
-  using Errand = std::function<void(Communicator&)>;
+  using Job = std::function<void(Communicator&)>;
   using Ticket = std::uint64_t;
 
-  explicit Courier(Communicator& ranks);
-  ~Courier();  // runs what it was given first: the other ranks' couriers do
-  Courier(const Courier&) = delete;
-  Courier& operator=(const Courier&) = delete;
+  explicit CommThread(Communicator& ranks);
+  ~CommThread();  // runs the jobs it was given first, as those of the other ranks do
+  CommThread(const CommThread&) = delete;
+  CommThread& operator=(const CommThread&) = delete;
 
-  Ticket send(Errand errand);
+  Ticket send(Job job);
 
-  // Returns once the errand is done. What it, or one before it, threw is thrown here.
+  // Returns once the job is done. What it, or one before it, threw is thrown here.
   void wait(Ticket ticket);
 
-  // Runs an errand and waits for it.
-  void run(Errand errand) { wait(send(std::move(errand))); }
+  // Runs an job and waits for it.
+  void run(Job job) { wait(send(std::move(job))); }
 
-  // So far, in seconds: what errands took, and what somebody stood waiting for them. Where the
+  // So far, in seconds: what jobs took, and what callers waited for them. Where the
   // first is the longer, ranks computed while things were on their way.
   struct Times {
     double under_way = 0.0;
@@ -51,7 +52,7 @@ class Courier {
   Communicator& ranks_;
   std::mutex guard_;
   std::condition_variable changed_;
-  std::deque<Errand> errands_;
+  std::deque<Job> jobs_;
   Ticket given_ = 0;
   Ticket done_ = 0;
   bool ending_ = false;

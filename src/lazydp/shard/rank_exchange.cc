@@ -8,27 +8,27 @@
 
 namespace lazydp {
 
-RankExchange::RankExchange(Courier& courier, const Layout& layout, std::span<Table> tables,
+RankExchange::RankExchange(Communicator& ranks, const Layout& layout, std::span<Table> tables,
                            Pooling pooling)
-    : courier_(courier),
+    : comm_(ranks),
       layout_(layout),
       tables_(tables),
       pooling_(pooling),
-      asked_{{{.request = Request(layout, courier.rank())},
-              {.request = Request(layout, courier.rank())},
-              {.request = Request(layout, courier.rank())}}},
+      asked_{{{.request = Request(layout, ranks.rank())},
+              {.request = Request(layout, ranks.rank())},
+              {.request = Request(layout, ranks.rank())}}},
       vectors_(tables.size()),
       copied_begin_(tables.size()) {
-  check(layout.ranks() == courier.size(), "a layout for these ranks");
+  check(layout.ranks() == ranks.size(), "a layout for these ranks");
 }
 
 template <class Visit>
 void RankExchange::for_others(Visit&& visit) const {
-  const auto ranks = static_cast<std::size_t>(courier_.size());
+  const auto ranks = static_cast<std::size_t>(comm_.size());
   parallel_for(tables_.size() * ranks, [&](std::size_t task) {
     const std::size_t k = task / ranks;
     const auto p = static_cast<int>(task % ranks);
-    if (!layout_.copied(k) && p != courier_.rank()) visit(k, p);
+    if (!layout_.copied(k) && p != comm_.rank()) visit(k, p);
   });
 }
 
@@ -38,7 +38,7 @@ void RankExchange::ask(Step t, const Batch& batch, StageClock& stages) {
   asked.request.step = t;
   asked.request.form(batch);
   asked.open = false;
-  asked.ticket = courier_.send([&asked](Communicator& ranks) { asked.request.swap(ranks); });
+  asked.ticket = comm_.send([&asked](Communicator& ranks) { asked.request.swap(ranks); });
   stages.lap(Stage::exchange);
 }
 
@@ -46,7 +46,7 @@ Request& RankExchange::opened(Step t, StageClock& stages) {
   Asked& asked = slot(t);
   check(asked.request.step == t, "rows are asked for before they are used");
   if (asked.open) return asked.request;
-  courier_.wait(asked.ticket);
+  comm_.wait(asked.ticket);
   asked.request.open();
   asked.ids.clear();
   for (std::size_t k = 0; k < tables_.size(); ++k) {
@@ -62,16 +62,16 @@ std::span<const Ids> RankExchange::asked(Step t, StageClock& stages) {
   return slot(t).ids;
 }
 
-void RankExchange::read(Step t, Step through, const Batch& batch, TableUpdates& updates,
-                        std::span<const MatrixView> pooled, StageClock& stages,
-                        const std::function<void()>& meanwhile) {
+void RankExchange::settle_and_pool(Step t, Step through, const Batch& batch,
+                                   TableOptimizer& optimizer, std::span<const MatrixView> pooled,
+                                   StageClock& stages, const std::function<void()>& meanwhile) {
   const Request& request = opened(t, stages);
   const auto dim = [&](std::size_t k) { return layout_.copied(k) ? 0 : tables_[k].dim(); };
-  const auto travels = [&](int p, std::size_t k) { return p != courier_.rank() && dim(k) > 0; };
-  at_owner_.lay_out(courier_.size(), tables_.size(), [&](int p, std::size_t k) {
+  const auto travels = [&](int p, std::size_t k) { return p != comm_.rank() && dim(k) > 0; };
+  at_owner_.lay_out(comm_.size(), tables_.size(), [&](int p, std::size_t k) {
     return travels(p, k) ? request.count(k, p) * dim(k) : 0;
   });
-  at_home_.lay_out(courier_.size(), tables_.size(), [&](int p, std::size_t k) {
+  at_home_.lay_out(comm_.size(), tables_.size(), [&](int p, std::size_t k) {
     return travels(p, k) ? request.parcels(k, p).size() * dim(k) : 0;
   });
   views_.clear();
@@ -79,9 +79,9 @@ void RankExchange::read(Step t, Step through, const Batch& batch, TableUpdates& 
     vectors_[k].reshape(request.bags(k).size(), tables_[k].dim());
     views_.push_back(vectors_[k].view());
   }
-  updates.read(through, request.bags(), Pooling::sum, views_, stages);
+  optimizer.settle_and_pool(through, request.bags(), Pooling::sum, views_, stages);
   pack_pooled(request);
-  const auto home = courier_.send([this](Communicator& ranks) {
+  const auto home = comm_.send([this](Communicator& ranks) {
     ranks.all_to_all(std::as_const(at_owner_).slices(), at_home_.slices());
   });
   stages.lap(Stage::exchange);
@@ -90,7 +90,7 @@ void RankExchange::read(Step t, Step through, const Batch& batch, TableUpdates& 
   }
   meanwhile();
   stages.lap(Stage::forward);
-  courier_.wait(home);
+  comm_.wait(home);
   parallel_for(tables_.size(), [&](std::size_t k) {
     if (!layout_.copied(k)) join_parcels(request, k, batch.bags[k], pooled[k]);
   });
@@ -109,9 +109,9 @@ void RankExchange::join_parcels(const Request& request, std::size_t k, const Bag
                                 MatrixView pooled) {
   thread_local std::vector<char> written;
   written.assign(bags.size(), 0);
-  for (int p = 0; p < courier_.size(); ++p) {
+  for (int p = 0; p < comm_.size(); ++p) {
     const float* vector =
-        p == courier_.rank() ? vectors_[k].row(request.first(k, p)).data() : at_home_.block(p, k);
+        p == comm_.rank() ? vectors_[k].row(request.first(k, p)).data() : at_home_.block(p, k);
     for (const std::uint32_t bag : request.parcels(k, p)) {
       const std::span<float> out = pooled.row(bag);
       if (written[bag] == 0) {
@@ -153,7 +153,7 @@ void RankExchange::send(Step t, const Batch& batch, std::span<const TableGradien
       pack(request, k, tables[k]);
     }
   });
-  gradients_ticket_ = courier_.send([this](Communicator& ranks) {
+  gradients_ticket_ = comm_.send([this](Communicator& ranks) {
     ranks.all_to_all(std::as_const(at_home_).slices(), at_owner_.slices());
     if (!copied_.empty()) ranks.add_up(copied_);
   });
@@ -163,9 +163,9 @@ void RankExchange::send(Step t, const Batch& batch, std::span<const TableGradien
 // A gradient goes the way its vector came; to rows that are here, straight to where they read it.
 void RankExchange::pack(const Request& request, std::size_t k, const TableGradient& gradient) {
   const std::size_t dim = tables_[k].dim();
-  for (int p = 0; p < courier_.size(); ++p) {
+  for (int p = 0; p < comm_.size(); ++p) {
     float* out =
-        p == courier_.rank() ? vectors_[k].row(request.first(k, p)).data() : at_home_.block(p, k);
+        p == comm_.rank() ? vectors_[k].row(request.first(k, p)).data() : at_home_.block(p, k);
     for (const std::uint32_t bag : request.parcels(k, p)) {
       std::copy_n(gradient.pooled.row(bag).data(), dim, out);
       if (const float share = share_of(*gradient.bags, bag); share != 1.0f) {
@@ -189,15 +189,17 @@ void RankExchange::add_copied(const Request& request, std::size_t k,
   }
 }
 
-void RankExchange::begin_sum(std::vector<float>& dense, const Tallies& tallies) {
-  dense_ = &dense;
-  dense.insert(dense.end(), tallies.begin(), tallies.end());
-  sum_ticket_ = courier_.send([&dense](Communicator& ranks) { ranks.add_up(std::span(dense)); });
+void RankExchange::begin_sum(std::span<float> dense, const Tallies& tallies) {
+  tallies_ = tallies;
+  sum_ticket_ = comm_.send([this, dense](Communicator& ranks) {
+    ranks.add_up(dense);
+    ranks.add_up(std::span<float>(tallies_));
+  });
 }
 
 std::span<const TableGradient> RankExchange::received(Step t, StageClock& stages) {
   const Request& request = opened(t, stages);
-  courier_.wait(gradients_ticket_);
+  comm_.wait(gradients_ticket_);
   gradients_.clear();
   for (std::size_t k = 0; k < tables_.size(); ++k) {
     const Bags& bags = request.bags(k);
@@ -215,12 +217,9 @@ std::span<const TableGradient> RankExchange::received(Step t, StageClock& stages
 }
 
 Tallies RankExchange::end_sum(StageClock& stages) {
-  courier_.wait(sum_ticket_);
+  comm_.wait(sum_ticket_);
   stages.lap(Stage::exchange);
-  Tallies sums;
-  std::copy_n(dense_->end() - sums.size(), sums.size(), sums.begin());
-  dense_->resize(dense_->size() - sums.size());
-  return sums;
+  return tallies_;
 }
 
 }  // namespace lazydp

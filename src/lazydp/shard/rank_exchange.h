@@ -16,21 +16,21 @@ namespace lazydp {
 // A row has one owner, who settles, reads and updates it; the examples of a bag have one home,
 // which has all of their gradients, so that norms need nobody else. Copies of small tables are all
 // settled and updated alike, with gradients that are added up.
-class RankExchange final : public Exchange {
+class RankExchange final : public RowExchange {
  public:
-  // `courier`, `layout` and `tables`, this rank's, outlive it.
-  RankExchange(Courier& courier, const Layout& layout, std::span<Table> tables, Pooling pooling);
+  // `ranks`, `layout` and `tables`, this rank's, outlive it.
+  RankExchange(Communicator& ranks, const Layout& layout, std::span<Table> tables, Pooling pooling);
 
-  Courier* courier() override { return &courier_; }
+  CommThread& comm() override { return comm_; }
   bool asks_ahead() const override { return true; }
   void ask(Step t, const Batch& batch, StageClock& stages) override;
   std::span<const Ids> asked(Step t, StageClock& stages) override;
-  void read(Step t, Step through, const Batch& batch, TableUpdates& updates,
-            std::span<const MatrixView> pooled, StageClock& stages,
-            const std::function<void()>& meanwhile) override;
+  void settle_and_pool(Step t, Step through, const Batch& batch, TableOptimizer& optimizer,
+                       std::span<const MatrixView> pooled, StageClock& stages,
+                       const std::function<void()>& meanwhile) override;
   void send(Step t, const Batch& batch, std::span<const TableGradient> tables,
             StageClock& stages) override;
-  void begin_sum(std::vector<float>& dense, const Tallies& tallies) override;
+  void begin_sum(std::span<float> dense, const Tallies& tallies) override;
   std::span<const TableGradient> received(Step t, StageClock& stages) override;
   Tallies end_sum(StageClock& stages) override;
 
@@ -38,7 +38,7 @@ class RankExchange final : public Exchange {
   // A request on its way, or opened.
   struct Asked {
     Request request;
-    Courier::Ticket ticket = 0;
+    CommThread::Ticket ticket = 0;
     bool open = false;
     std::vector<Ids> ids = {};
   };
@@ -54,7 +54,7 @@ class RankExchange final : public Exchange {
   void add_copied(const Request& request, std::size_t k, const TableGradient& gradient);
   float share_of(const Bags& bags, std::size_t bag) const;
 
-  Courier& courier_;
+  CommThread comm_;
   const Layout& layout_;
   std::span<Table> tables_;
   Pooling pooling_;
@@ -68,9 +68,9 @@ class RankExchange final : public Exchange {
   std::vector<float> copied_;  // gradients of copied tables' rows
   std::vector<std::size_t> copied_begin_;
   std::vector<TableGradient> gradients_;
-  std::vector<float>* dense_ = nullptr;
-  Courier::Ticket gradients_ticket_ = 0;
-  Courier::Ticket sum_ticket_ = 0;
+  Tallies tallies_{};
+  CommThread::Ticket gradients_ticket_ = 0;
+  CommThread::Ticket sum_ticket_ = 0;
 };
 
 }  // namespace lazydp

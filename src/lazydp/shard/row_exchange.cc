@@ -8,21 +8,21 @@ void LocalExchange::ask(Step t, const Batch& batch, StageClock& stages) {
   asked.step = t;
   asked.ids.clear();
   for (const Bags& bags : batch.bags) asked.ids.emplace_back(bags.ids);
-  if (files_ != nullptr) files_->will_need(asked.ids);
+  storage_.will_need(asked.ids);
   stages.lap(Stage::data);
 }
 
 std::span<const Ids> LocalExchange::asked(Step t, StageClock&) {
   const std::span<const Ids> ids = slot(t).ids;
-  if (files_ != nullptr) files_->prepare(ids);
+  storage_.prepare(ids);
   return ids;
 }
 
-void LocalExchange::read(Step t, Step through, const Batch& batch, TableUpdates& updates,
-                         std::span<const MatrixView> pooled, StageClock& stages,
-                         const std::function<void()>&) {
-  if (files_ != nullptr) files_->prepare(slot(t).ids);
-  updates.read(through, batch.bags, pooling_, pooled, stages);
+void LocalExchange::settle_and_pool(Step t, Step through, const Batch& batch,
+                                    TableOptimizer& optimizer, std::span<const MatrixView> pooled,
+                                    StageClock& stages, const std::function<void()>&) {
+  storage_.prepare(slot(t).ids);
+  optimizer.settle_and_pool(through, batch.bags, pooling_, pooled, stages);
 }
 
 }  // namespace lazydp

@@ -14,7 +14,7 @@
 #include "lazydp/clip/gradient_method.h"
 #include "lazydp/data/batch.h"
 #include "lazydp/embedding/storage/table_files.h"
-#include "lazydp/noise/sgd_tables.h"
+#include "lazydp/noise/table_optimizer.h"
 #include "lazydp/shard/comm_thread.h"
 
 namespace lazydp {
@@ -25,12 +25,12 @@ using Tallies = std::array<float, 4>;
 // A step calls from top to bottom; an evaluation, whose step is 0, down to read(). Every rank makes
 // the same calls with its own part of the batch. What the calls wait for is booked as
 // Stage::exchange.
-class Exchange {
+class RowExchange {
  public:
-  virtual ~Exchange() = default;
+  virtual ~RowExchange() = default;
 
-  // The way to the other ranks; null: there are none.
-  virtual Courier* courier() { return nullptr; }
+  // The way to the other ranks, if there are any.
+  virtual CommThread& comm() = 0;
 
   // Whether it is worth asking for the rows of step t + 1 while step t is computed.
   virtual bool asks_ahead() const = 0;
@@ -42,19 +42,20 @@ class Exchange {
   // numbered as in the tables here.
   virtual std::span<const Ids> asked(Step t, StageClock& stages) = 0;
 
-  // Settles through `through` what was asked for in step t, whoever holds it; then
-  // pooled[k].row(i) = bag i of table k. `updates` are those of the tables here. `meanwhile` is
-  // work for the time in which vectors are on their way; who does not wait leaves it undone.
-  virtual void read(Step t, Step through, const Batch& batch, TableUpdates& updates,
-                    std::span<const MatrixView> pooled, StageClock& stages,
-                    const std::function<void()>& meanwhile) = 0;
+  // Settles through `through` what was asked for in step t, on the ranks that hold it; then
+  // pooled[k].row(i) = bag i of table k. `optimizer` is that of the tables here. `meanwhile` is
+  // work for the time in which vectors are on their way; an exchange that does not wait leaves it
+  // undone.
+  virtual void settle_and_pool(Step t, Step through, const Batch& batch, TableOptimizer& optimizer,
+                               std::span<const MatrixView> pooled, StageClock& stages,
+                               const std::function<void()>& meanwhile) = 0;
 
   // Sends the gradients of tables on their way to the rows.
   virtual void send(Step t, const Batch& batch, std::span<const TableGradient> tables,
                     StageClock& stages) = 0;
 
   // Starts to add up the dense gradient, and some numbers, over all ranks.
-  virtual void begin_sum(std::vector<float>& dense, const Tallies& tallies) = 0;
+  virtual void begin_sum(std::span<float> dense, const Tallies& tallies) = 0;
 
   // What the rows of the tables here receive from all ranks.
   virtual std::span<const TableGradient> received(Step t, StageClock& stages) = 0;
@@ -65,21 +66,22 @@ class Exchange {
 
 // Everything is here, in memory or in files: rows in files are put where they can be read and
 // written before anybody does.
-class LocalExchange final : public Exchange {
+class LocalExchange final : public RowExchange {
  public:
-  // `files`: where the tables are, if they are not in memory; outlives this.
-  LocalExchange(Pooling pooling, TableFiles* files) : pooling_(pooling), files_(files) {}
+  LocalExchange(Pooling pooling, const TableStorage& storage)
+      : pooling_(pooling), storage_(storage) {}
 
-  bool asks_ahead() const override { return files_ != nullptr; }
+  CommThread& comm() override { return comm_; }
+  bool asks_ahead() const override { return storage_.in_files(); }
   void ask(Step t, const Batch& batch, StageClock& stages) override;
   std::span<const Ids> asked(Step t, StageClock& stages) override;
-  void read(Step t, Step through, const Batch& batch, TableUpdates& updates,
-            std::span<const MatrixView> pooled, StageClock& stages,
-            const std::function<void()>& meanwhile) override;
+  void settle_and_pool(Step t, Step through, const Batch& batch, TableOptimizer& optimizer,
+                       std::span<const MatrixView> pooled, StageClock& stages,
+                       const std::function<void()>& meanwhile) override;
   void send(Step, const Batch&, std::span<const TableGradient> tables, StageClock&) override {
     gradients_ = tables;
   }
-  void begin_sum(std::vector<float>&, const Tallies& tallies) override { tallies_ = tallies; }
+  void begin_sum(std::span<float>, const Tallies& tallies) override { tallies_ = tallies; }
   std::span<const TableGradient> received(Step, StageClock&) override { return gradients_; }
   Tallies end_sum(StageClock&) override { return tallies_; }
 
@@ -91,7 +93,8 @@ class LocalExchange final : public Exchange {
   Asked& slot(Step t) { return asked_[t == 0 ? 2 : t % 2]; }
 
   Pooling pooling_;
-  TableFiles* files_;
+  TableStorage storage_;
+  CommThread comm_{alone()};
   std::array<Asked, 3> asked_;  // of even and odd steps, and of an evaluation
   std::span<const TableGradient> gradients_;
   Tallies tallies_{};

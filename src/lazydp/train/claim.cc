@@ -36,9 +36,9 @@ std::string in_words(const Trainer& trainer) {
   out << "Poisson sampling rate " << sampling << ", clip norm " << m.clip_norm
       << (trainer.plan().clip_schedule.constant() ? "" : " (scheduled)") << ", noise multiplier "
       << noise << ", " << trainer.ledger().steps()
-      << " steps; neighbours differ by adding or removing " << trainer.protected_unit()
+      << " steps; neighbours differ by adding or removing " << trainer.sampler().unit()
       << "; the data-set size, " << std::llround(m.expected_batch / m.sampling_rate)
-      << (trainer.protects_examples() ? " examples" : " units")
+      << (trainer.sampler().unit() == kExampleUnit ? " examples" : " units")
       << ", is treated as public; the released model is protected, intermediate states "
          "are not";
   return out.str();
@@ -59,7 +59,7 @@ std::string no_claim(const Plan& plan, bool seed_is_secret, bool poisson) {
 namespace {
 
 std::string no_claim_now(const Trainer& trainer) {
-  return no_claim(trainer.plan(), trainer.draws_in_secret(), trainer.samples_by_poisson());
+  return no_claim(trainer.plan(), trainer.draws_in_secret(), trainer.sampler().poisson());
 }
 
 }  // namespace

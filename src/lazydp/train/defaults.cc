@@ -83,6 +83,10 @@ double dense_rate_for(DenseRule rule, double of_sgd) {
   return of_sgd;
 }
 
+double table_rate_for(TableRule rule, double of_sgd) {
+  return rule == TableRule::momentum ? of_sgd * (1.0 - kTableMomentum) : of_sgd;
+}
+
 Defaults tuned_for_noise(const Defaults& defaults, double noise_multiplier) {
   constexpr double kTables = 1.2, kDense = 0.7;
   Defaults tuned = defaults;

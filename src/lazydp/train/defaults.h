@@ -6,6 +6,7 @@
 #include "lazydp/base/types.h"
 #include "lazydp/data/synthetic/synthetic.h"
 #include "lazydp/noise/dense_optimizer.h"
+#include "lazydp/noise/table_optimizer.h"
 #include "lazydp/train/recipe.h"
 #include "lazydp/train/schedule.h"
 
@@ -31,6 +32,9 @@ Defaults defaults_for(const Synthetic& data, const Recipe& recipe);
 // A usual learning rate of the MLPs under a rule, given that of SGD. Adam and Adagrad undo the size
 // of a gradient, so theirs does not depend on it.
 double dense_rate_for(DenseRule rule, double of_sgd);
+
+// A usual learning rate of tables under a rule, given that of SGD.
+double table_rate_for(TableRule rule, double of_sgd);
 
 // The same with rates for another noise multiplier than they were found for. More noise asks for
 // smaller steps, of tables more than of MLPs, whose few weights see every example.

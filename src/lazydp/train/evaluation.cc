@@ -78,13 +78,13 @@ Metrics evaluate(const Scorer& scorer, const Dataset& dataset, std::uint64_t at_
 
 Metrics evaluate(Trainer& trainer, const Dataset& dataset, std::uint64_t at_most) {
   const Scorer scorer = [&trainer](const Batch& batch) { return trainer.predict(batch); };
-  Courier* const ranks = trainer.courier();
-  if (ranks == nullptr) return evaluate(scorer, dataset, at_most);
+  CommThread& ranks = trainer.state().comm;
+  if (ranks.size() == 1) return evaluate(scorer, dataset, at_most);
   Scored here;
-  score_some(dataset, std::min(at_most, dataset.size()), {ranks->rank(), ranks->size()}, scorer,
+  score_some(dataset, std::min(at_most, dataset.size()), {ranks.rank(), ranks.size()}, scorer,
              [&here](const Batch& batch, std::span<const float> some) { here.add(batch, some); });
   Metrics metrics;
-  ranks->run([&](Communicator& all) {
+  ranks.run([&](Communicator& all) {
     const Scored together = {join(all, here.logits), join(all, here.labels)};
     if (all.rank() == 0) metrics = metrics_of(together.logits, together.labels);
     all.broadcast(std::as_writable_bytes(std::span(&metrics, 1)), 0);

@@ -13,16 +13,14 @@ constexpr double kGrowth = 1.25;         // AlignedBuffer takes a quarter more t
 constexpr double kBytesPerStep = 100.0;  // two clocks, and the time a step took
 constexpr double kProgram = 64e6;        // code, libraries, threads' stacks, BLAS' buffers
 
-// How many histories a trainer keeps: one for rows that wait, one for EANA's rows of a step.
-double histories(const Recipe& recipe, bool decays) {
-  switch (recipe.noise) {
-    case NoisePolicy::none: return decays ? 1.0 : 0.0;
-    case NoisePolicy::every_row: return 0.0;
-    case NoisePolicy::touched_rows: return decays ? 2.0 : 1.0;
-    case NoisePolicy::lazy_each_step:
-    case NoisePolicy::lazy_aggregated: return 1.0;
-  }
-  throw InternalError("unknown NoisePolicy");
+// What a trainer keeps for its rows: a history for rows that wait, one for the rows of a step
+// (EANA), and under momentum as much again as the tables.
+double history_bytes(const ModelShape& shape, const Recipe& recipe, const OptimizerKind& kind) {
+  const auto one = static_cast<double>(shape.history_bytes());
+  if (kind.rule == TableRule::momentum) return one + static_cast<double>(shape.table_bytes());
+  const PolicyTraits& policy = traits_of(recipe.noise);
+  return (policy.rows_wait(kind.decay == WeightDecay::on) ? one : 0.0) +
+         (policy.on_gradient != Missed::nothing ? one : 0.0);
 }
 
 // The outputs of all layers and the gradients of these.
@@ -37,14 +35,15 @@ double activation_floats(const ModelShape& shape) {
 
 double bytes_of_id(const Recipe& recipe, bool ahead) {
   constexpr double kLateRow = 16.0;
-  return sizeof(RowId) * (ahead ? 2.0 : 1.0) + (recipe.noise == NoisePolicy::none ? 0.0 : kLateRow);
+  return sizeof(RowId) * (ahead ? 2.0 : 1.0) +
+         (traits_of(recipe.noise).adds_noise() ? kLateRow : 0.0);
 }
 
 }  // namespace
 
 MemoryNeeds memory_needs(const ModelShape& shape, std::span<const Recipe> recipes,
-                         double weight_decay, const Performance& performance, std::uint64_t batch,
-                         Step steps, double data) {
+                         const OptimizerKind& kind, const Performance& performance,
+                         std::uint64_t batch, Step steps, double data) {
   const auto examples = static_cast<double>(batch);
   const auto parameters = static_cast<double>(shape.parameters());
   const double look_ups =
@@ -54,8 +53,7 @@ MemoryNeeds memory_needs(const ModelShape& shape, std::span<const Recipe> recipe
   needs.rest = kProgram + data + parameters * kFloat +
                examples * activation_floats(shape) * kFloat * kGrowth;
   for (const Recipe& recipe : recipes) {
-    needs.history +=
-        histories(recipe, weight_decay > 0.0) * static_cast<double>(shape.history_bytes());
+    needs.history += history_bytes(shape, recipe, kind);
     needs.rest += parameters * kFloat + look_ups * bytes_of_id(recipe, performance.settle_ahead) +
                   examples * static_cast<double>(shape.dense_features()) * kFloat +
                   static_cast<double>(steps) * kBytesPerStep;

@@ -19,19 +19,25 @@ namespace lazydp {
 // Where tables that are in files have their folder, and whose they are.
 struct TableFolder {
   std::string path;
-  std::optional<std::string> run;  // the folder of the run that finds them again; none: nobody does
+  // The folder of the run that finds them again. None: they go with the process.
+  std::optional<std::string> run;
 };
 
 struct ModelAndTables {
-  explicit ModelAndTables(const ModelShape& shape);                 // all zeros, for who fills it
-  ModelAndTables(const ModelShape& shape, const Seed& initialise);  // as training starts
-  ModelAndTables(const ModelShape& shape,
-                 const TableFolder& folder);                         // in files, for who fills them
-  ModelAndTables(const ModelShape& shape, std::vector<Table> some);  // with tables made elsewhere
+  // All zeros; the caller fills the weights.
+  explicit ModelAndTables(const ModelShape& shape);
+  // The same with tables in files, and with tables that the caller made.
+  ModelAndTables(const ModelShape& shape, const TableFolder& folder);
+  ModelAndTables(const ModelShape& shape, std::vector<Table> some);
+  // With weights as training starts.
+  ModelAndTables(const ModelShape& shape, const Seed& seed);
 
-  void initialise(const Seed& seed);  // as training starts
+  // Sets all weights as training starts.
+  void initialise(const Seed& seed);
 
-  std::unique_ptr<TableFiles> files;  // null: the tables are in memory
+  TableStorage storage() const { return files ? TableStorage::in(*files) : TableStorage::memory(); }
+
+  std::unique_ptr<TableFiles> files;  // set where the tables are in files
   std::vector<Table> in_memory;
   std::span<Table> tables;
   Dlrm model;

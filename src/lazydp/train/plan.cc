@@ -98,12 +98,40 @@ Step last_affordable_step(const Plan& plan, Step now, const Ledger& spent) {
   return within;
 }
 
+namespace {
+
+// The noise on the sum of step t: none, even for an infinite clip norm, where there is no sigma.
+double noise_std(const Plan& plan, Step t) {
+  const double sigma = event_of(plan, t).noise_multiplier;
+  return sigma > 0.0 ? sigma * clip_norm(plan, t) : 0.0;
+}
+
+}  // namespace
+
+double clip_norm(const Plan& plan, Step t) {
+  return plan.mechanism.clip_norm * plan.clip_schedule.factor(t, plan.steps);
+}
+
+TableStep table_step(const Plan& plan, Step t) {
+  return {.learning_rate = plan.table_rate * plan.rate_schedule.factor(t, plan.steps),
+          .weight_decay = plan.weight_decay,
+          .momentum = plan.table_rule == TableRule::momentum ? kTableMomentum : 0.0,
+          .divisor = plan.mechanism.expected_batch,
+          .noise_std = noise_std(plan, t)};
+}
+
+DenseStep dense_step(const Plan& plan, Step t) {
+  return {.rate = plan.dense_rate * plan.rate_schedule.factor(t, plan.steps),
+          .divisor = plan.mechanism.expected_batch,
+          .noise_std = noise_std(plan, t)};
+}
+
 const char* settle_name(const Performance& performance) {
   return performance.settle_ahead ? "ahead" : "on-read";
 }
 
 const char* stages_name(const Performance& performance) {
-  return performance.kernels == Kernels::split ? "split" : "fused";
+  return performance.kernels == NoisePasses::split ? "split" : "fused";
 }
 
 }  // namespace lazydp

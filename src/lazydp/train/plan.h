@@ -6,7 +6,7 @@
 
 #include "lazydp/base/types.h"
 #include "lazydp/noise/dense_optimizer.h"
-#include "lazydp/noise/noise_writer.h"
+#include "lazydp/noise/table_optimizer.h"
 #include "lazydp/privacy/accountant.h"
 #include "lazydp/privacy/calibration.h"
 #include "lazydp/privacy/ledger.h"
@@ -22,7 +22,8 @@ struct Plan {
 
   double table_rate = 0.0;  // learning rates
   double dense_rate = 0.0;
-  DenseRule dense_rule = DenseRule::sgd;  // tables are moved by SGD, under which noise may wait
+  DenseRule dense_rule = DenseRule::sgd;
+  TableRule table_rule = TableRule::sgd;  // one under which noise may wait
   double weight_decay = 0.0;              // of table rows
   Schedule rate_schedule;
   Schedule noise_schedule;
@@ -40,13 +41,20 @@ struct Plan {
 struct Performance {
   bool settle_ahead = false;  // settle the next batch's rows after an update, not when it is read
   bool read_ahead = false;    // read the next batch on a thread of its own while a step is computed
-  Kernels kernels = Kernels::fused;                      // split: for timing the paper's stages
+  NoisePasses kernels = NoisePasses::fused;              // split: for timing the paper's stages
   std::size_t materialize_bytes = std::size_t{2} << 30;  // that DP-SGD(B) may hold at a time
 };
 
 // As --settle and --stages take them.
 const char* settle_name(const Performance& performance);
 const char* stages_name(const Performance& performance);
+
+// The longest gradient that an example has in step t.
+double clip_norm(const Plan& plan, Step t);
+
+// What step t does to the weights of tables, and to dense ones.
+TableStep table_step(const Plan& plan, Step t);
+DenseStep dense_step(const Plan& plan, Step t);
 
 // Training within a privacy budget: how much noise it takes, and how far it goes.
 

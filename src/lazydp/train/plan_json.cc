@@ -34,6 +34,7 @@ Json json_of(const Plan& plan) {
                {"weight_decay", plan.weight_decay},
                {"dense_optimizer", dense_rule_name(plan.dense_rule)},
                {"accountant", accountant_name(plan.accountant)}};
+  if (plan.table_rule != TableRule::sgd) json["table_optimizer"] = table_rule_name(plan.table_rule);
   if (plan.budget) {
     json["budget"] = {{"epsilon", plan.budget->epsilon}, {"delta", plan.budget->delta}};
   }

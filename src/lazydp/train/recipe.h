@@ -7,7 +7,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/clip/gradient_method.h"
-#include "lazydp/noise/policy.h"
+#include "lazydp/noise/policies.h"
 
 namespace lazydp {
 
@@ -18,7 +18,7 @@ struct Recipe {
   std::string_view no_claim;  // why its models carry no privacy claim; empty for those that may
 
   bool clips() const { return clip != ClipMethod::none; }
-  bool writes_every_row() const { return noise == NoisePolicy::every_row; }  // at every step
+  bool writes_every_row() const { return traits_of(noise).writes_every_row; }  // at every step
 };
 
 inline constexpr std::array<Recipe, 7> kRecipes = {{

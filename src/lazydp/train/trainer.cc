@@ -13,37 +13,48 @@ namespace lazydp {
 
 Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& seed, Model& model,
                  Pooling pooling, std::span<Table> tables, const Dataset& dataset,
-                 const Sampler& sampler, TableFiles* files, Exchange* exchange)
+                 const Sampler& sampler, const TableStorage& storage)
+    : Trainer(plan, performance, seed, model, pooling, tables, dataset, sampler, storage,
+              std::make_unique<LocalExchange>(pooling, storage)) {}
+
+Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& seed, Model& model,
+                 Pooling pooling, std::span<Table> tables, const Dataset& dataset,
+                 const Sampler& sampler, const TableStorage& storage,
+                 std::unique_ptr<RowExchange> exchange)
     : plan_(plan),
       performance_(performance),
       seed_(seed),
       model_(model),
-      pooling_(pooling),
-      tables_(tables),
-      files_(files),
+      weights_(tables),
+      storage_(storage),
       sampler_(sampler),
-      local_(pooling, files),
-      exchange_(exchange != nullptr ? *exchange : local_),
+      exchange_(std::move(exchange)),
       noise_(seed, plan.noise_draws),
       queue_(dataset, sampler,
-             performance.settle_ahead || exchange_.asks_ahead() ? LookAhead::on : LookAhead::off,
+             performance.settle_ahead || exchange_->asks_ahead() ? LookAhead::on : LookAhead::off,
              performance.read_ahead ? Reading::ahead : Reading::on_the_spot),
       method_(make_gradient_method(plan.recipe.clip, pooling, performance.materialize_bytes)),
       dense_(plan.dense_rule, model.parameters().size()),
-      updates_(plan.recipe.noise, tables, table_clock_, noise_, plan.weight_decay > 0.0,
-               performance.kernels) {
+      tables_(make_table_optimizer(
+          {.rule = plan.table_rule,
+           .policy = plan.recipe.noise,
+           .decay = plan.weight_decay > 0.0 ? WeightDecay::on : WeightDecay::off,
+           .passes = performance.kernels},
+          tables, noise_)) {
   plan_.validate();
   if (sampler.poisson() && sampler.rate() != plan.mechanism.sampling_rate) {
     throw PrivacyError("the sampler's rate is " + std::to_string(sampler.rate()) +
                        " and the mechanism's " + std::to_string(plan.mechanism.sampling_rate) +
                        "; the ledger must count what is done");
   }
-  if (files != nullptr && plan.recipe.writes_every_row()) {
+  if (storage.in_files() && plan.recipe.writes_every_row()) {
     throw UserError(std::string(plan.recipe.name) +
-                    " writes every row at every step and needs its tables in memory; tables in "
-                    "files are for sgd, eana, lazydp-no-ans and lazydp");
+                    " writes every row at every step and needs its tables in memory");
   }
-  table_clock_.reserve(plan.steps);
+  if (storage.in_files() && plan.table_rule != TableRule::sgd) {
+    throw UserError("tables under momentum are kept in memory: their momenta are as large as they");
+  }
+  tables_.clock->reserve(plan.steps);
   last_step_ = last_affordable_step(plan_, 0, ledger_);
 }
 
@@ -55,19 +66,21 @@ const StepReport& Trainer::step(bool stop) {
   const Batch& batch = queue_.current();
   stages_.lap(Stage::data);
 
-  read(t, t - 1, batch);
-  if (queue_.looks_ahead()) exchange_.ask(t + 1, queue_.next(), stages_);
+  settle_and_pool(t, t - 1, batch);
+  if (queue_.looks_ahead()) exchange_->ask(t + 1, queue_.next(), stages_);
   model_.forward(batch);
   stages_.lap(Stage::forward);
-  method_->compute(model_, batch, clip_norm_, gradient_, stages_, [this](auto tables) {
-    exchange_.send(now(), queue_.current(), tables, stages_);
+  method_->compute(model_, batch, clip_norm(plan_, t), gradient_, stages_, [this](auto tables) {
+    exchange_->send(now(), queue_.current(), tables, stages_);
   });
-  exchange_.begin_sum(gradient_.dense, tallies(batch, stop));
+  exchange_->begin_sum(gradient_.dense, tallies(batch, stop));
 
-  updates_.apply(t, exchange_.received(t, stages_), stages_);
-  if (performance_.settle_ahead) updates_.settle(t, exchange_.asked(t + 1, stages_), stages_);
-  const Tallies sums = exchange_.end_sum(stages_);
-  dense_.update(model_.parameters(), gradient_.dense, t, dense_step_, noise_);
+  tables_.optimizer->apply(t, exchange_->received(t, stages_), stages_);
+  if (performance_.settle_ahead) {
+    tables_.optimizer->settle(t, exchange_->asked(t + 1, stages_), stages_);
+  }
+  const Tallies sums = exchange_->end_sum(stages_);
+  dense_.update(model_.parameters(), gradient_.dense, t, dense_step(plan_, t), noise_);
   stages_.lap(Stage::dense_update);
 
   report(t, batch, sums);
@@ -75,9 +88,6 @@ const StepReport& Trainer::step(bool stop) {
 }
 
 void Trainer::require_may_step() const {
-  if (released_) {
-    throw PrivacyError("this model was released: go on from the settled state that release left");
-  }
   if (now() < last_step_) return;
   if (last_step_ >= plan_.steps) {
     throw PrivacyError("all " + std::to_string(plan_.steps) +
@@ -88,69 +98,62 @@ void Trainer::require_may_step() const {
                      std::to_string(plan_.budget->epsilon));
 }
 
-void Trainer::restore(Ledger spent, std::span<const Owed> clock, std::string no_claim) {
-  check(now() == 0, "a trainer is restored before its first step");
+void Trainer::restore(Ledger spent, std::string no_claim) {
+  check(ledger_.empty(), "a trainer is restored before its first step");
   ledger_ = std::move(spent);
   no_claim_before_ = std::move(no_claim);
-  table_clock_.restore(clock);
-  table_clock_.reserve(plan_.steps);
+  tables_.clock->reserve(plan_.steps);
   last_step_ = last_affordable_step(plan_, now(), ledger_);
+}
+
+TrainingState Trainer::state() {
+  return {.model = model_,
+          .tables = weights_,
+          .storage = storage_,
+          .table_optimizer = *tables_.optimizer,
+          .clock = *tables_.clock,
+          .dense_optimizer = dense_,
+          .comm = exchange_->comm()};
 }
 
 // The mechanism of this step, in the ledger before anything is done in its name.
 Step Trainer::open_step() {
   const Step t = now() + 1;
-  const double rate = plan_.rate_schedule.factor(t, plan_.steps);
-  const SampledGaussian event = event_of(plan_, t);
-  clip_norm_ = plan_.mechanism.clip_norm * plan_.clip_schedule.factor(t, plan_.steps);
-  const double sigma = event.noise_multiplier;
-  const double noise_std = sigma > 0.0 ? sigma * clip_norm_ : 0.0;  // no noise, even for infinite C
-  ledger_.record(event);
-
-  const double table_rate = plan_.table_rate * rate;
-  dense_step_ = {.rate = plan_.dense_rate * rate,
-                 .divisor = plan_.mechanism.expected_batch,
-                 .noise_std = noise_std};
-  return table_clock_.open(table_rate / plan_.mechanism.expected_batch, noise_std,
-                           1.0 - table_rate * plan_.weight_decay);
-}
-
-void Trainer::let_pass(Step steps) {
-  plan_.steps += steps;
-  last_step_ += steps;
-  for (Step i = 0; i < steps; ++i) open_step();
+  ledger_.record(event_of(plan_, t));
+  return tables_.clock->open(table_step(plan_, t));
 }
 
 // No one reads a row that is behind.
-void Trainer::read(Step t, Step settled_through, const Batch& batch) {
-  exchange_.ask(t, batch, stages_);
-  exchange_.read(t, settled_through, batch, updates_, model_.pooled(batch.size), stages_,
-                 [&] { model_.begin_forward(batch); });
+void Trainer::settle_and_pool(Step t, Step settled_through, const Batch& batch) {
+  exchange_->ask(t, batch, stages_);
+  exchange_->settle_and_pool(t, settled_through, batch, *tables_.optimizer,
+                             model_.begin_batch(batch.size), stages_,
+                             [&] { model_.begin_forward(batch); });
 }
 
 std::span<const float> Trainer::predict(const Batch& batch) {
   constexpr Step kNoStep = 0;
-  read(kNoStep, now(), batch);
+  settle_and_pool(kNoStep, now(), batch);
   model_.forward(batch);
   return model_.logits();
 }
 
 void Trainer::settle_all(const std::function<void(std::uint64_t)>& progress) {
-  check(files_ == nullptr, "tables in files are settled on their way out");
-  updates_.settle_all(now(), progress);
-  check(updates_.all_settled(now()), "no row is behind after settle_all");
+  check(!storage_.in_files(), "tables in files are settled on their way out");
+  tables_.optimizer->settle_all(now(), progress);
+  check(tables_.optimizer->all_settled(now()), "no row is behind after settle_all");
 }
 
 void Trainer::settled_rows(std::size_t table, RowId first, std::span<float> values) {
-  const Table& all = tables_[table];
+  const Table& all = weights_[table];
   const auto count = static_cast<RowId>(values.size() / all.dim());
-  if (files_ != nullptr) {
-    files_->file(table).copy(first, values);
+  if (storage_.in_files()) {
+    storage_.files().file(table).copy(first, values);
   } else {
     std::copy_n(all.row(first).data(), values.size(), values.data());
   }
   Table window = Table::window(all, first, values);
-  updates_.settle_copy(now(), table, first, first + count, window);
+  tables_.optimizer->settle_copy(now(), table, first, first + count, window);
 }
 
 // The sum of finite losses, how many they are, examples, and votes to stop.
@@ -167,7 +170,7 @@ Tallies Trainer::tallies(const Batch& batch, bool stop) const {
 
 void Trainer::report(Step t, const Batch& batch, const Tallies& sums) {
   const auto [loss, finite, examples, stops] = sums;
-  const RowTraffic& now = updates_.traffic();
+  const RowTraffic& now = tables_.optimizer->traffic();
   std::uint64_t gathered = 0;
   for (const Bags& bags : batch.bags) gathered += bags.ids.size();
   report_ = {.step = t,

@@ -95,7 +95,7 @@ OverheadPasses time_overhead_passes(const BenchOptions& options, Step batches) {
     clock.open(1.0, 1.0, 1.0);
     queue.advance(t);
     const Batch& batch = queue.current();
-    const Debts debts = clock.through(t);
+    const OwedThrough owed = clock.through(t);
     auto last = std::chrono::steady_clock::now();
     parallel_for(tables.size(), [&](std::size_t k) {
       TableWork& table = tables[k];
@@ -110,7 +110,7 @@ OverheadPasses time_overhead_passes(const BenchOptions& options, Step batches) {
       TableWork& table = tables[k];
       table.stds.clear();
       for (const RowId row : table.distinct) {
-        table.stds.push_back(debts.due_since(table.history.settled_through(row)).std);
+        table.stds.push_back(owed.term_since(table.history.settled_through(row)).std);
       }
     });
     const double read = lap(last);

@@ -13,7 +13,7 @@ inline Setting staged(const Measurer& measurer, double bytes) {
   Setting setting =
       measurer.standard({"sgd", "dpsgd-b", "dpsgd-r", "dpsgd-f", "lazydp-no-ans", "lazydp"});
   setting.table_bytes = bytes;
-  setting.kernels = Kernels::split;
+  setting.kernels = NoisePasses::split;
   return setting;
 }
 
@@ -40,7 +40,7 @@ inline Setting in_files(Setting of) {
 // LazyDP alone with its stages apart: what it adds to a step.
 inline Setting own_overhead(Setting of) {
   of.algorithms = {"lazydp"};
-  of.kernels = Kernels::split;
+  of.kernels = NoisePasses::split;
   return of;
 }
 

@@ -50,7 +50,7 @@ double estimated_step_seconds(RunOptions options) {
   TrainingRun trial(options, *data, Seed::fixed(0), TrainingRun::Weights::initial);
   std::vector<double> seconds;
   for (Step t = 1; t <= options.plan.steps; ++t) {
-    const StepReport& report = trial.trainer.step();
+    const StepReport& report = trial.trainer->step();
     const double settle = report.seconds[static_cast<std::size_t>(Stage::settle)];
     const bool eager = options.plan.recipe.writes_every_row();
     const double larger = bytes / static_cast<double>(shape.table_bytes());

@@ -135,9 +135,10 @@ void print_file(std::ostream& out, const RunOptions& options) {
           joined(shape.top));
   const Plan& plan = options.plan;
   row(out, "training",
-      "learning rates " + shortest(plan.table_rate) + " (tables) and " + shortest(plan.dense_rate) +
-          " (dense, " + std::string(dense_rule_name(plan.dense_rule)) + "), clip norm " +
-          shortest(plan.mechanism.clip_norm) + ", noise multiplier " +
+      "learning rates " + shortest(plan.table_rate) +
+          (plan.table_rule == TableRule::sgd ? " (tables) and " : " (tables, momentum) and ") +
+          shortest(plan.dense_rate) + " (dense, " + std::string(dense_rule_name(plan.dense_rule)) +
+          "), clip norm " + shortest(plan.mechanism.clip_norm) + ", noise multiplier " +
           shortest(plan.mechanism.noise_multiplier));
 }
 

@@ -26,8 +26,8 @@ namespace {
 // Whether it is time to save. Clocks of ranks differ; the first one's counts.
 bool due(CheckpointClock& clock, const SaveOptions& keeping, Trainer& trainer) {
   bool here = clock.due(trainer.now());
-  if (trainer.courier() == nullptr || keeping.every_seconds <= 0.0) return here;
-  trainer.courier()->run([&here](Communicator& all) {
+  if (keeping.every_seconds <= 0.0) return here;
+  trainer.state().comm.run([&here](Communicator& all) {
     all.broadcast(std::as_writable_bytes(std::span(&here, 1)), 0);
   });
   return here;
@@ -73,9 +73,8 @@ int take_steps(const RunOptions& options, const TrainingData& task, Trainer& tra
 // The signal that asked any of the ranks to stop, 0 if none did.
 int signal_of_any(const InterruptWatch& interrupts, Trainer& trainer) {
   const int here = interrupts.signal();
-  if (trainer.courier() == nullptr) return here;
   double asked = here != 0 ? 1.0 : 0.0;
-  trainer.courier()->run([&asked](Communicator& all) { all.add_up(std::span(&asked, 1)); });
+  trainer.state().comm.run([&asked](Communicator& all) { all.add_up(std::span(&asked, 1)); });
   if (asked == 0.0) return 0;
   return here != 0 ? here : SIGTERM;
 }
@@ -108,15 +107,15 @@ void write_secret(const std::string& path, const std::string& text) {
 }
 
 // What stays in the folder at the end: a model, or the state to make one from.
-void leave(const RunOptions& options, Trainer& trainer, PersistentRun& kept, Progress& progress,
-           RunResult& result) {
+void leave(const RunOptions& options, std::unique_ptr<Trainer> trainer, PersistentRun& kept,
+           Progress& progress, RunResult& result) {
   // Tables in files are settled on their way out, which may fail for want of room: then nothing has
   // been lost.
-  if (!kept.keeping.release || options.table_folder) kept.folder.save(trainer);
+  if (!kept.keeping.release || options.table_folder) kept.folder.save(*trainer);
   if (!kept.keeping.release) return;
   const bool shown = kept.keeping.metrics_on_card && result.held_out.examples > 0;
-  release_run(options, trainer, kept, shown ? std::optional(result.held_out) : std::nullopt,
-              progress);
+  release_run(options, std::move(trainer), kept,
+              shown ? std::optional(result.held_out) : std::nullopt, progress);
   result.released = kept.directory.model();
 }
 
@@ -131,9 +130,11 @@ MemoryNeeds needs_of(const RunOptions& options) {
     here.table_rows[k] = std::max<RowId>(1, layout.range(k, ranks().rank()).count);
   }
   const auto batch = options.batch / static_cast<std::uint64_t>(ranks().size()) + 1;
-  MemoryNeeds needs =
-      memory_needs(here, {&recipe, 1}, options.plan.weight_decay, options.performance, batch,
-                   options.plan.steps, options.task.bytes());
+  const OptimizerKind kind{
+      .decay = options.plan.weight_decay > 0.0 ? WeightDecay::on : WeightDecay::off,
+      .rule = options.plan.table_rule};
+  MemoryNeeds needs = memory_needs(here, {&recipe, 1}, kind, options.performance, batch,
+                                   options.plan.steps, options.task.bytes());
   if (options.table_folder) needs = with_tables_in_files(needs, options.model.shape);
   for (double* part : {&needs.tables, &needs.history, &needs.rest}) *part *= ranks().neighbours();
   return needs;
@@ -151,14 +152,15 @@ void require_memory_for(const RunOptions& options) {
   require_memory(needs_of(options), available_memory());
 }
 
-ReleasedModel release_run(const RunOptions& options, Trainer& trainer, PersistentRun& kept,
-                          const std::optional<Metrics>& metrics, Progress& progress) {
+ReleasedModel release_run(const RunOptions& options, std::unique_ptr<Trainer> trainer,
+                          PersistentRun& kept, const std::optional<Metrics>& metrics,
+                          Progress& progress) {
   ReleasedModel model = release(std::move(trainer),
                                 {.delta = options.delta,
                                  .shape = options.model.shape,
                                  .data = card_of(options.task),
                                  .metrics = metrics},
-                                show_settled(options.model.shape, progress));
+                                kept.folder, show_settled(options.model.shape, progress));
   model.write(kept.directory.model());
   return model;
 }
@@ -189,12 +191,9 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
   TrainingRun run(options, *task.train, seed,
                   goes_on ? TrainingRun::Weights::zero : TrainingRun::Weights::initial,
                   kept != nullptr ? std::optional(kept->run()) : std::nullopt, ranks());
-  Trainer& trainer = run.trainer;
+  Trainer& trainer = *run.trainer;
   if (goes_on) kept->folder.restore(*kept->from, trainer);
-  if (kept != nullptr) {
-    kept->folder.adopt(trainer);
-    kept->from.reset();
-  }
+  if (kept != nullptr) kept->from.reset();
 
   require_affordable(trainer.plan(), trainer.now(), trainer.last_step());
   RunResult result;
@@ -213,12 +212,11 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
   const int signal =
       take_steps(options, task, trainer, interrupts, progress, kept, log ? &*log : nullptr, result);
   result.seconds = training.seconds();
-  if (trainer.files() != nullptr) result.file_bytes = trainer.files()->bytes();
+  const TrainingState state = trainer.state();
+  if (state.storage.in_files()) result.file_bytes = state.storage.files().bytes();
   result.ranks = ranks().size();
-  if (Courier* courier = trainer.courier()) {
-    result.exchange = courier->times();
-    courier->run([&](Communicator& all) { result.exchanged_bytes = all.traffic().bytes; });
-  }
+  result.exchange = state.comm.times();
+  state.comm.run([&](Communicator& all) { result.exchanged_bytes = all.traffic().bytes; });
   if (signal != 0) stop(trainer, kept, signal, progress);
   // Of what follows the steps each part is done to its end; what it did is in the state that is
   // kept.
@@ -241,17 +239,16 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
     stop_if_asked();
     if (log) log->evaluation(trainer.now(), result.held_out, "test", kNoFigure);
   }
-  if (kept != nullptr) leave(options, trainer, *kept, progress, result);
-  progress.end();
-
   result.bayes_auc = task.bayes_auc;
   result.bayes_logloss = task.bayes_logloss;
   result.claim = claim(trainer, options.delta);
   result.microbatches = trainer.microbatches();
   result.table_bytes = shape.table_bytes();
-  result.history_bytes = trainer.updates().bytes();
-  result.peak_rss_bytes = peak_resident_memory();
+  result.history_bytes = state.table_optimizer.bytes();
   result.threads = thread_count();
+  if (kept != nullptr) leave(options, std::move(run.trainer), *kept, progress, result);
+  progress.end();
+  result.peak_rss_bytes = peak_resident_memory();
   return result;
 }
 

@@ -2,6 +2,7 @@
 // One training run from first weights to final numbers.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -35,7 +36,7 @@ struct RunResult {
   int threads = 0;  // of this rank
   int ranks = 1;
   std::uint64_t exchanged_bytes = 0;  // that this rank sent to others while it trained
-  Courier::Times exchange;            // what that took
+  CommThread::Times exchange;         // what that took
   Step steps = 0;                     // taken in all, in earlier sessions too
   bool budget_spent = false;          // it stopped before the step that would have exceeded it
   std::string released;               // the folder of the released model, if one was written
@@ -62,7 +63,8 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
 void run_and_report(const RunOptions& options, const Output& output, PersistentRun* kept);
 
 // Releases what the trainer has learnt into the folder's model/.
-ReleasedModel release_run(const RunOptions& options, Trainer& trainer, PersistentRun& kept,
-                          const std::optional<Metrics>& metrics, Progress& progress);
+ReleasedModel release_run(const RunOptions& options, std::unique_ptr<Trainer> trainer,
+                          PersistentRun& kept, const std::optional<Metrics>& metrics,
+                          Progress& progress);
 
 }  // namespace lazydp::cli

@@ -31,6 +31,7 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"table_rate", plan.table_rate},
       {"dense_rate", plan.dense_rate},
       {"dense_optimizer", dense_rule_name(plan.dense_rule)},
+      {"table_optimizer", table_rule_name(plan.table_rule)},
       {"seed", options.seed ? "fixed" : "os"},
       {"step_ms",
        {{"median", median(result.times.step_ms())},

@@ -157,17 +157,20 @@ DenseRule choose_dense_rule(const FlagTexts& given) {
 
 // Noise that waits is drawn as one normal, which is what the missed steps would have added only if
 // a step is linear in its gradient.
-void require_linear_tables(const FlagTexts& given) {
-  if (!given.table_optimizer || *given.table_optimizer == "sgd") return;
+TableRule choose_table_rule(const FlagTexts& given) {
+  if (!given.table_optimizer) return TableRule::sgd;
+  for (const TableRule rule : {TableRule::sgd, TableRule::momentum}) {
+    if (*given.table_optimizer == table_rule_name(rule)) return rule;
+  }
   for (const auto& [name, rule] : kDenseRules) {
     if (name != *given.table_optimizer) continue;
     throw UserError("table-optimizer is '" + *given.table_optimizer +
-                    "'; it must be sgd: a row waits for its noise, and what it missed can be made "
-                    "up exactly only where steps are linear in the gradient, without memory of it; "
-                    "MLPs may have it: --dense-optimizer " +
+                    "'; it must be sgd or momentum: a row waits for its noise, and what it missed "
+                    "can be made up exactly only where steps are linear in the gradient; MLPs may "
+                    "have it: --dense-optimizer " +
                     *given.table_optimizer);
   }
-  refuse("table-optimizer", *given.table_optimizer, "sgd");
+  refuse("table-optimizer", *given.table_optimizer, "sgd or momentum");
 }
 
 void require_dense_features(const RunOptions& run) {
@@ -247,8 +250,9 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
   choose_budget(given, defaults, run);
   const Defaults tuned = tuned_for_noise(defaults, plan.mechanism.noise_multiplier);
-  plan.table_rate = value_or(given.lr, "lr", positive, tuned.table_rate);
-  require_linear_tables(given);
+  plan.table_rule = choose_table_rule(given);
+  plan.table_rate =
+      value_or(given.lr, "lr", positive, table_rate_for(plan.table_rule, tuned.table_rate));
   plan.dense_rule = choose_dense_rule(given);
   plan.dense_rate = value_or(given.dense_lr, "dense-lr", positive,
                              dense_rate_for(plan.dense_rule, tuned.dense_rate));
@@ -263,6 +267,12 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   run.eval_every = choose_eval_every(given, run.task);
   run.table_folder = choose_table_folder(given);
   require_trainable_there(recipe, run.table_folder);
+  if (run.table_folder && plan.table_rule != TableRule::sgd) {
+    throw UserError(
+        "table-storage is 'file:" + *run.table_folder +
+        "', but table-optimizer is 'momentum', whose momenta are as large as the tables "
+        "and are kept in memory; use --table-optimizer sgd, or --table-storage memory");
+  }
   run.eval_examples = choose_eval_examples(given);
   return run;
 }
@@ -270,8 +280,8 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
 Performance choose_performance(const FlagTexts& given) {
   constexpr std::array<std::pair<std::string_view, bool>, 2> kSettle = {
       {{"ahead", true}, {"on-read", false}}};
-  constexpr std::array<std::pair<std::string_view, Kernels>, 2> kStages = {
-      {{"fused", Kernels::fused}, {"split", Kernels::split}}};
+  constexpr std::array<std::pair<std::string_view, NoisePasses>, 2> kStages = {
+      {{"fused", NoisePasses::fused}, {"split", NoisePasses::split}}};
   Performance performance;
   if (given.settle) performance.settle_ahead = choice("settle", *given.settle, kSettle);
   if (given.stages) performance.kernels = choice("stages", *given.stages, kStages);

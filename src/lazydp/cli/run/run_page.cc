@@ -97,7 +97,8 @@ std::vector<std::vector<std::string>> numbers_of(const Finished& run) {
       {"steps",
        with_commas(result.steps) + " of " + with_commas(static_cast<double>(options.batch)) +
            (options.sampling == Sampling::poisson ? " examples expected" : " examples, shuffled")},
-      {"learning rates", shortest(plan.table_rate) + " (tables, sgd), " +
+      {"learning rates", shortest(plan.table_rate) + " (tables, " +
+                             std::string(table_rule_name(plan.table_rule)) + "), " +
                              shortest(plan.dense_rate) + " (MLPs, " +
                              std::string(dense_rule_name(plan.dense_rule)) + "), schedule " +
                              plan.rate_schedule.text()},

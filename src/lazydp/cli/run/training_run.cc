@@ -7,16 +7,21 @@
 namespace lazydp::cli {
 namespace {
 
-ModelAndTables make_session(const RunOptions& options, const std::optional<std::string>& run,
-                            const Layout& layout, int rank) {
+// The way from a batch to its rows: all of them here, or some on other ranks.
+std::unique_ptr<RowExchange> make_exchange(const RunOptions& options, ModelAndTables& tables,
+                                           const Layout& layout, Communicator& ranks) {
+  const Pooling mode = options.model.shape.mode;
+  if (ranks.size() == 1) return std::make_unique<LocalExchange>(mode, tables.storage());
+  return std::make_unique<RankExchange>(ranks, layout, tables.tables, mode);
+}
+
+ModelAndTables make_model_and_tables(const RunOptions& options,
+                                     const std::optional<std::string>& run, const Layout& layout,
+                                     int rank) {
   const ModelShape& shape = options.model.shape;
   return options.table_folder ? ModelAndTables(shape, TableFolder{*options.table_folder, run})
                               : ModelAndTables(shape, lazydp::make_tables(layout, rank, shape.dim));
 }
-
-}  // namespace
-
-namespace {
 
 // Over the units of the data, if the run protects those.
 std::unique_ptr<Sampler> make_sampler(const RunOptions& options, const Seed& seed) {
@@ -40,15 +45,13 @@ TrainingRun::TrainingRun(const RunOptions& options, const Dataset& data, const S
                          Weights weights, const std::optional<std::string>& run,
                          Communicator& ranks)
     : layout(layout_of(options, ranks.size())),
-      model_and_tables(make_session(options, run, layout, ranks.rank())),
+      model_and_tables(make_model_and_tables(options, run, layout, ranks.rank())),
       sampler(make_sampler(options, seed)),
-      part(ranks.size() == 1 ? nullptr
-                             : std::make_unique<RankPart>(ranks, layout, model_and_tables.tables,
-                                                          options.model.shape.mode, *sampler)),
-      trainer(options.plan, options.performance, seed, model_and_tables.model,
-              options.model.shape.mode, model_and_tables.tables, data,
-              part ? *part->sampler : *sampler, model_and_tables.files.get(),
-              part ? &part->exchange : nullptr) {
+      part(make_part_of_sample(*sampler, ranks.rank(), ranks.size())),
+      trainer(std::make_unique<Trainer>(
+          options.plan, options.performance, seed, model_and_tables.model, options.model.shape.mode,
+          model_and_tables.tables, data, *part, model_and_tables.storage(),
+          make_exchange(options, model_and_tables, layout, ranks))) {
   if (weights == Weights::initial) model_and_tables.initialise(seed);
 }
 

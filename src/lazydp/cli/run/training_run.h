@@ -21,19 +21,6 @@
 
 namespace lazydp::cli {
 
-// What a rank of several has beside its tables.
-struct RankPart {
-  RankPart(Communicator& ranks, const Layout& rows, std::span<Table> tables, Pooling pooling,
-           const Sampler& whole)
-      : courier(ranks),
-        exchange(courier, rows, tables, pooling),
-        sampler(make_part_of_sample(whole, ranks.rank(), ranks.size())) {}
-
-  Courier courier;
-  RankExchange exchange;
-  std::unique_ptr<Sampler> sampler;
-};
-
 // Which rank of a run holds what.
 Layout layout_of(const RunOptions& options, int ranks);
 
@@ -48,8 +35,8 @@ struct TrainingRun {
   Layout layout;
   ModelAndTables model_and_tables;
   std::unique_ptr<Sampler> sampler;
-  std::unique_ptr<RankPart> part;  // null: there are no other ranks
-  Trainer trainer;
+  std::unique_ptr<Sampler> part;     // this rank's share of what the sampler draws
+  std::unique_ptr<Trainer> trainer;  // gone once it is released
 };
 
 }  // namespace lazydp::cli

@@ -21,17 +21,6 @@ std::string_view in_words(ClipMethod clip) {
   throw InternalError("unknown ClipMethod");
 }
 
-std::string_view in_words(NoisePolicy noise) {
-  switch (noise) {
-    case NoisePolicy::none: return "none";
-    case NoisePolicy::every_row: return "every row, every step";
-    case NoisePolicy::touched_rows: return "rows in use only";
-    case NoisePolicy::lazy_each_step: return "late, one draw a step";
-    case NoisePolicy::lazy_aggregated: return "late, one draw in all";
-  }
-  throw InternalError("unknown NoisePolicy");
-}
-
 }  // namespace
 
 void algorithms(const FlagTexts& /*given*/) {
@@ -42,7 +31,7 @@ void algorithms(const FlagTexts& /*given*/) {
   };
   line("algorithm", "clipping", "noise on tables", "claim");
   for (const Recipe& recipe : kRecipes) {
-    line(recipe.name, in_words(recipe.clip), in_words(recipe.noise),
+    line(recipe.name, in_words(recipe.clip), traits_of(recipe.noise).in_words,
          recipe.no_claim.empty() ? "epsilon, delta" : "none: " + std::string(recipe.no_claim));
   }
 }

@@ -34,8 +34,9 @@ void release(const FlagTexts& given) {
   const AbsentData data(options.task.examples());
   TrainingRun run(options, data, kept.from->head().seed, TrainingRun::Weights::zero, kept.run(),
                   ranks());
-  kept.folder.restore(*kept.from, run.trainer);
-  const ReleasedModel model = release_run(options, run.trainer, kept, std::nullopt, progress);
+  kept.folder.restore(*kept.from, *run.trainer);
+  const ReleasedModel model =
+      release_run(options, std::move(run.trainer), kept, std::nullopt, progress);
   if (ranks().rank() != 0) return;
   if (std::ostream* out = output.report()) print_release(*out, model, kept.directory.model());
   output.write(model.card());

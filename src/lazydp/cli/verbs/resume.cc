@@ -143,10 +143,10 @@ void settle_for(const RunOptions& before, const RunOptions& after, PersistentRun
   progress.say("settling every row before the settings change ...");
   const AbsentData data(before.task.examples());
   TrainingRun old(before, data, head.seed, TrainingRun::Weights::zero, kept.run(), ranks());
-  kept.folder.restore(*kept.from, old.trainer);
-  if (!before.table_folder) old.trainer.settle_all();
+  kept.folder.restore(*kept.from, *old.trainer);
+  if (!before.table_folder) old.trainer->settle_all();
   kept.folder.change_settings(settings_of(after));
-  kept.folder.replace_by_settled(old.trainer);
+  kept.folder.replace_by_settled(*old.trainer);
 }
 
 // A budget that chose the noise chooses that of the steps to come, after what was spent; from here

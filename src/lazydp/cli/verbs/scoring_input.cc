@@ -97,7 +97,7 @@ Scored choose_scored(const FlagTexts& given) {
   choose_part(given, scored);
 
   constexpr std::uint64_t kBatch = 4096;
-  require_memory(memory_needs(shape, {}, 0.0, {}, kBatch, 1, 0.0), available_memory());
+  require_memory(memory_needs(shape, {}, {}, {}, kBatch, 1, 0.0), available_memory());
   scored.model = std::make_unique<LoadedModel>(scored.folder, shape);
   return scored;
 }

@@ -52,7 +52,7 @@ class DataFile final : public Dataset {
   void check_page(std::uint64_t number) const;
   void check_record(std::span<const std::byte> record, std::uint64_t page_number) const;
   const std::byte* find(ExampleId example) const;
-  void ask_for(std::span<const ExampleId> examples) const;
+  void prefetch(std::span<const ExampleId> examples) const;
   static std::vector<const std::byte*>& scratch();
   void shape(std::span<const std::byte* const> records, Batch& batch) const;
   bool copy(const std::byte* record, std::size_t place, Batch& batch) const;

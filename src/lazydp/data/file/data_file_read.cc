@@ -15,7 +15,7 @@ constexpr std::size_t kExamplesPerTask = 128;
 }  // namespace
 
 void DataFile::read(std::span<const ExampleId> examples, Batch& batch) const {
-  if (larger_than_memory_) ask_for(examples);
+  if (larger_than_memory_) prefetch(examples);
   std::vector<const std::byte*>& records = scratch();
   records.resize(examples.size());
   parallel_blocks(examples.size(), kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
@@ -31,7 +31,7 @@ void DataFile::read(std::span<const ExampleId> examples, Batch& batch) const {
 
 // The disk may fetch all pages of a batch at once, instead of one after the other as each is
 // missed.
-void DataFile::ask_for(std::span<const ExampleId> examples) const {
+void DataFile::prefetch(std::span<const ExampleId> examples) const {
   for (const ExampleId example : examples) {
     check(example < header_.examples, "example within the data set");
     file_.will_need(page(page_of(example)));

@@ -62,7 +62,7 @@ void RowFile::go_back(std::uint32_t epoch, RowId rows, std::uint64_t seal, First
   epoch_ = epoch + 1;
   held_ = 0;
   search_ = 0;
-  for (PlaceSet* places : {&fresh_, &lost_, &lost_before_, &free_}) places->clear();
+  for (SlotBitmap* places : {&fresh_, &lost_, &lost_before_, &free_}) places->clear();
   std::ranges::fill(places_, 0u);
   used_ = static_cast<std::size_t>(
       std::min(rows_file_.size() / (dim_ * sizeof(float)), index_file_.size() / sizeof(RowRecord)));
@@ -152,7 +152,7 @@ std::span<float> RowFile::at(std::size_t place) const {
 
 void RowFile::make_room() {
   const auto places = static_cast<std::size_t>(rows_file_.size() / (dim_ * sizeof(float)));
-  for (PlaceSet* set : {&fresh_, &lost_, &lost_before_, &free_}) set->grow(places);
+  for (SlotBitmap* set : {&fresh_, &lost_, &lost_before_, &free_}) set->grow(places);
 }
 
 // A place that nobody may ask for any more, from here on `row`'s. The first in the file: rows that
@@ -160,7 +160,7 @@ void RowFile::make_room() {
 std::size_t RowFile::take(RowId row) {
   std::size_t place = free_.next(search_);
   search_ = place;
-  if (place == PlaceSet::none()) {
+  if (place == SlotBitmap::none()) {
     place = used_;
     rows_file_.grow((used_ + 1) * dim_ * sizeof(float));
     index_file_.grow((used_ + 1) * sizeof(RowRecord));
@@ -178,7 +178,7 @@ void RowFile::prepare(std::span<const RowId> ids) {
   constexpr std::size_t kAhead = 16;
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (i + kAhead < ids.size()) {
-      fetch(&places_[static_cast<std::size_t>(ids[i + kAhead])]);
+      prefetch(&places_[static_cast<std::size_t>(ids[i + kAhead])]);
     }
     std::uint32_t& place = places_[static_cast<std::size_t>(ids[i])];
     if (place != 0 && fresh_.has(place - 1)) continue;
@@ -204,7 +204,7 @@ void RowFile::will_need(std::span<const RowId> ids) const {
 }
 
 void RowFile::flush() {
-  for (std::size_t place = fresh_.next(0); place != PlaceSet::none();
+  for (std::size_t place = fresh_.next(0); place != SlotBitmap::none();
        place = fresh_.next(place + 1)) {
     RowRecord& record = index()[place];
     seal_ -= record.seal;

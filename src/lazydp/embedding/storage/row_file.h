@@ -107,10 +107,10 @@ class RowFile {
   std::uint64_t seal_ = 0;  // the sum of those of all rows but fresh ones, which flush() adds
 
   // A place is a row's, or was lost by one and is kept for going back, or is free.
-  PlaceSet fresh_;        // of rows that are written in this epoch
-  PlaceSet lost_;         // in this epoch: the last kept table has them
-  PlaceSet lost_before_;  // in the one before: the table kept before the last has them
-  PlaceSet free_;
+  SlotBitmap fresh_;        // of rows that are written in this epoch
+  SlotBitmap lost_;         // in this epoch: the last kept table has them
+  SlotBitmap lost_before_;  // in the one before: the table kept before the last has them
+  SlotBitmap free_;
   std::size_t search_ = 0;  // no place before this one is free
 };
 

@@ -9,7 +9,7 @@
 
 namespace lazydp {
 
-class PlaceSet {
+class SlotBitmap {
  public:
   // From here on places below `places` may be asked for and added.
   void grow(std::size_t places) {
@@ -21,7 +21,7 @@ class PlaceSet {
   void remove(std::size_t place) { words_[place / kBits] &= ~bit(place); }
   void clear() { std::ranges::fill(words_, 0); }
 
-  void add_all(const PlaceSet& other) {
+  void add_all(const SlotBitmap& other) {
     words_.resize(std::max(words_.size(), other.words_.size()));
     for (std::size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
   }

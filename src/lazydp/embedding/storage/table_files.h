@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "lazydp/base/error.h"
 #include "lazydp/base/io/folder_lock.h"
 #include "lazydp/base/types.h"
 #include "lazydp/embedding/storage/row_file.h"
@@ -84,6 +85,33 @@ class TableFiles {
   std::uint64_t room_;  // in memory, about
   std::vector<RowFile> files_;
   std::vector<Table> tables_;
+};
+
+// Where the tables of a trainer lie: in memory, or in files.
+class TableStorage {
+ public:
+  static TableStorage memory() { return TableStorage(nullptr); }
+  // `files` outlive it.
+  static TableStorage in(TableFiles& files) { return TableStorage(&files); }
+
+  bool in_files() const { return files_ != nullptr; }
+  TableFiles& files() const {
+    check(in_files(), "the tables are in files");
+    return *files_;
+  }
+
+  // Rows in memory are always ready.
+  void prepare(RowsOfTables ids) const {
+    if (in_files()) files_->prepare(ids);
+  }
+  void will_need(RowsOfTables ids) const {
+    if (in_files()) files_->will_need(ids);
+  }
+
+ private:
+  explicit TableStorage(TableFiles* files) : files_(files) {}
+
+  TableFiles* files_;
 };
 
 }  // namespace lazydp

@@ -5,14 +5,14 @@
 #include <gtest/gtest.h>
 
 #include "lazydp/base/error.h"
-#include "lazydp/cli/run/disk_needs.h"
 
-namespace lazydp::cli {
+namespace lazydp {
 namespace {
 
-MemoryNeeds needs_of(const ModelShape& shape, std::string_view algorithm, std::uint64_t batch) {
+MemoryNeeds needs_of(const ModelShape& shape, std::string_view algorithm, std::uint64_t batch,
+                     const OptimizerKind& kind = {}) {
   const Recipe& named = recipe(algorithm);
-  return memory_needs(shape, {&named, 1}, 0.0, {}, batch, 10, 0.0);
+  return memory_needs(shape, {&named, 1}, kind, {}, batch, 10, 0.0);
 }
 
 TEST(MemoryNeeds, CountTablesAndFourBytesARowForThoseWhoWait) {
@@ -21,6 +21,18 @@ TEST(MemoryNeeds, CountTablesAndFourBytesARowForThoseWhoWait) {
   EXPECT_EQ(needs_of(shape, "lazydp", 1).history, 187'767'399.0 * 4);
   EXPECT_EQ(needs_of(shape, "dpsgd-f", 1).history, 0.0);
   EXPECT_EQ(needs_of(shape, "sgd", 1).history, 0.0);
+  const OptimizerKind decays{.decay = WeightDecay::on};
+  EXPECT_EQ(needs_of(shape, "sgd", 1, decays).history, 187'767'399.0 * 4);
+  EXPECT_EQ(needs_of(shape, "eana", 1, decays).history, 187'767'399.0 * 8);
+  EXPECT_EQ(needs_of(shape, "dpsgd-f", 1, decays).history, 0.0);
+}
+
+TEST(MemoryNeeds, DoubleTheTablesForMomenta) {
+  const ModelShape shape = named_shape("mlperf");
+  const OptimizerKind momentum{.rule = TableRule::momentum};
+  for (const char* algorithm : {"sgd", "dpsgd-f", "lazydp"}) {
+    EXPECT_EQ(needs_of(shape, algorithm, 1, momentum).history, 187'767'399.0 * (128 * 4 + 4));
+  }
 }
 
 TEST(MemoryNeeds, GrowWithTheBatchAndWithMaterialisedGradients) {
@@ -49,4 +61,4 @@ TEST(MemoryNeeds, AreRefusedWithBothNumbers) {
 }
 
 }  // namespace
-}  // namespace lazydp::cli
+}  // namespace lazydp

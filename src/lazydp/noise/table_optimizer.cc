@@ -1,0 +1,36 @@
+#include "lazydp/noise/table_optimizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lazydp/noise/momentum_tables.h"
+#include "lazydp/noise/sgd_tables.h"
+
+namespace lazydp {
+
+bool TableOptimizer::all_settled(Step t) {
+  for (std::size_t k = 0; k < tables_.size(); ++k) {
+    const auto behind = [t](Step settled) { return settled != t; };
+    if (std::ranges::any_of(settled_through(k), behind)) return false;
+  }
+  return true;
+}
+
+std::string_view table_rule_name(TableRule rule) {
+  return rule == TableRule::momentum ? "momentum" : "sgd";
+}
+
+ClockedTables make_table_optimizer(const TableOptimizerOptions& options, std::span<Table> tables,
+                                   const NoiseSource& noise) {
+  if (options.rule == TableRule::momentum) {
+    auto clock = std::make_unique<MomentumClock>();
+    auto optimizer = std::make_unique<MomentumTables>(options.policy, tables, *clock, noise);
+    return {std::move(clock), std::move(optimizer)};
+  }
+  auto clock = std::make_unique<VarianceClock>();
+  auto optimizer = std::make_unique<SgdTables>(options.policy, tables, *clock, noise, options.decay,
+                                               options.passes);
+  return {std::move(clock), std::move(optimizer)};
+}
+
+}  // namespace lazydp
