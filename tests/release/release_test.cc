@@ -147,7 +147,8 @@ TEST(Release, CardHasTheClaimAndNothingMeasured) {
 TEST(VerifiedCard, KnowsAnEditedCardAndAnEditedModel) {
   const TemporaryFolder folder;
   Trained run("lazydp", Seed::from_os());
-  run.out().write(folder / "model");
+  const ReleasedModel model = run.out();
+  model.write(folder / "model");
   EXPECT_EQ(verified_card(folder / "model")["version"], 1);
   const std::string card = contents(folder / "model/card.json");
   const std::string weights = contents(folder / "model/model.safetensors");
@@ -157,7 +158,7 @@ TEST(VerifiedCard, KnowsAnEditedCardAndAnEditedModel) {
   better[at] = better[at] == '1' ? '0' : '1';
   folder.write("model/card.json", better);
   EXPECT_THROW(verified_card(folder / "model"), PrivacyError);
-  EXPECT_THROW(run.out().write(folder / "model"), PrivacyError);
+  EXPECT_THROW(model.write(folder / "model"), PrivacyError);
   folder.write("model/card.json", "{");
   EXPECT_THROW(verified_card(folder / "model"), PrivacyError);
   folder.write("model/card.json", card);

@@ -79,6 +79,7 @@ bool exists(const std::string& path) {
 ReleasedModel::ReleasedModel(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
                              const ReleaseProgress& progress)
     : trainer_(std::move(trainer)) {
+  check(trainer_ != nullptr, "a trainer is released once");
   if (!trainer_->state().storage.in_files()) trainer_->settle_all(progress);
   claim_ = lazydp::claim(*trainer_, notes.delta);
   card_ = card_of(*trainer_, claim_, notes);
@@ -91,7 +92,7 @@ void ReleasedModel::replace_state(CheckpointFolder& folder, const ReleaseProgres
 
 ReleasedModel release(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
                       const ReleaseProgress& progress) {
-  if (trainer->kept()) {
+  if (trainer != nullptr && trainer->kept()) {
     throw PrivacyError(
         "an unsettled state of this run is kept in a folder, from which it could go on with other "
         "noise; release it together with the folder");

@@ -31,14 +31,24 @@ CommThread::~CommThread() {
 }
 
 CommThread::Ticket CommThread::send(Job job) {
-  if (!thread_.joinable()) {
-    job(ranks_);
-    return done_ = ++given_;
-  }
+  if (!thread_.joinable()) return run_at_once(job);
   const std::lock_guard lock(guard_);
   jobs_.push_back(std::move(job));
   changed_.notify_all();
   return ++given_;
+}
+
+// What a job throws is kept for wait(), as that of a thread's job is.
+CommThread::Ticket CommThread::run_at_once(const Job& job) {
+  ++given_;
+  if (failure_) return given_;
+  try {
+    job(ranks_);
+    done_ = given_;
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+  return given_;
 }
 
 CommThread::Times CommThread::times() {

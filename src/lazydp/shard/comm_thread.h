@@ -48,6 +48,7 @@ class CommThread {
 
  private:
   void work();
+  Ticket run_at_once(const Job& job);
 
   Communicator& ranks_;
   std::mutex guard_;
