@@ -13,7 +13,8 @@ namespace lazydp {
 
 namespace {
 
-// Brings a contender's rows to the lateness of a long run, where rows wait at all.
+// Makes a contender's rows as late as in a long run, if its algorithm has late rows. Returns the
+// mean lateness.
 double age(Trainer& trainer, const BenchOptions& options, const ModelAndTables& model_and_tables) {
   if (trainer.updates().history(0) == nullptr) return std::numeric_limits<double>::quiet_NaN();
   const auto lookups = static_cast<double>(options.batch * options.model.shape.pooling);
@@ -22,8 +23,8 @@ double age(Trainer& trainer, const BenchOptions& options, const ModelAndTables& 
 
 }  // namespace
 
-// Batches come from a seed of its own: rows that another contender has just read would be in the
-// cache.
+// Draws batches from the contender's own seed: rows that another contender has just read would be
+// in the cache.
 Contender make_contender(const BenchOptions& options, const TrainingData& task,
                          const Recipe& recipe, const Seed& seed, std::uint64_t number,
                          ModelAndTables& model_and_tables) {
@@ -43,7 +44,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// What this process has taken of the machine since the meter was made.
+// Measures what this process has used of the machine since the meter was made.
 class Meter {
  public:
   Spent since() const {
@@ -58,8 +59,8 @@ class Meter {
   Stopwatch watch_;
 };
 
-// The order of round r: rotated by one each time, and turned round after every full turn, so that
-// nobody always comes after the same neighbour.
+// Returns the order of round r: rotated by one each time, and reversed after every full turn, so
+// that no contender always follows the same neighbour.
 std::vector<std::size_t> order_of(Step round, std::size_t count) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -6,11 +6,11 @@
 
 namespace lazydp {
 
-// For benchmarks: with fresh histories every row would owe a step or two, and LazyDP without
-// aggregation would look free. After long training the steps since a row was last read are
-// geometric with the row's probability p of being read in a step; every row is given such an age.
-// `lookups` is how many ids a table gets in a step. Ages are cut at ten times the mean lateness,
-// and at a million steps.
+// Gives every row of a fresh trainer a random lateness, for benchmarks: with fresh histories every
+// row would owe a step or two, and LazyDP without aggregation would look free. After long training
+// the steps since a row was last read are geometric with the row's probability p of being read in a
+// step; every row is given such an age. `lookups` is the number of ids that a table gets in a step.
+// Ages are cut at ten times the mean lateness, and at a million steps.
 //
 // Returns the mean lateness of a row at the moment it is read.
 double pre_age(Trainer& trainer, std::span<const Table> tables, AccessLaw law, double lookups);

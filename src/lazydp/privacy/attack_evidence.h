@@ -1,5 +1,5 @@
 #pragma once
-// What an attacker's scores prove: a lower bound on a mechanism's privacy loss, with confidence.
+// Evidence from an attacker's scores: a lower bound on a mechanism's privacy loss, with confidence.
 
 #include <cstdint>
 #include <optional>

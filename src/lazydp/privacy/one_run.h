@@ -1,5 +1,5 @@
 #pragma once
-// What guesses about many canaries of one training run prove. Each canary was in the data with
+// Evidence from guesses about many canaries of one training run. Each canary was in the data with
 // probability 1/2, independently, and the attacker guesses about those it is surest of.
 
 #include <cstdint>
