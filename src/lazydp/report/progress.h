@@ -14,7 +14,7 @@
 
 namespace lazydp {
 
-// Losses and metrics come from private data: only people who may see the data may see them.
+// Losses and metrics come from private data: only a reader of the data may see them.
 class Progress {
  public:
   enum class Style : std::uint8_t { none, lines, live };
