@@ -14,6 +14,7 @@ namespace lazydp {
 
 inline constexpr std::size_t kCacheLine = 64;
 
+// A float array that starts on a cache line and keeps its memory when it shrinks.
 class AlignedBuffer {
  public:
   // Makes room for `size` floats; their values are unspecified. Allocates a quarter more than asked

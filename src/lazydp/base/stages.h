@@ -79,6 +79,7 @@ class StageClock {
   std::chrono::steady_clock::time_point last_;
 };
 
+// Measures the seconds since it was made.
 class Stopwatch {
  public:
   double seconds() const {

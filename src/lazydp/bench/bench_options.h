@@ -30,7 +30,8 @@ struct BenchOptions {
   Plan plan(const Recipe& recipe) const;
 };
 
-// Returns the memory that all contenders take together, including the histories of late rows.
+// Returns the memory that all contenders take together, including that for the steps by which rows
+// are late.
 MemoryNeeds memory_needs(const BenchOptions& bench);
 
 }  // namespace lazydp

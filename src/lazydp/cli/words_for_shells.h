@@ -9,6 +9,7 @@
 
 namespace lazydp::cli {
 
+// A man page.
 struct ManualPage {
   std::string file;  // lazydp-train.1
   std::string text;  // in roff

@@ -19,7 +19,7 @@ struct HeldOut {
   std::string path = {};  // empty: use the share
 };
 
-// How to train on a file. Nothing has been opened yet.
+// The choices for training on a file, before anything is opened.
 struct TrainingFileOptions {
   std::string path = {};
   HeldOut test = {};

@@ -10,7 +10,7 @@
 
 namespace lazydp {
 
-// How the noise of missed steps is drawn. The two never share a cell.
+// The way in which the noise of missed steps is drawn. The two never share a cell.
 enum class Draws : std::uint8_t {
   each_step = 0,   // cell (row, t) holds the noise of step t
   aggregated = 1,  // cell (row, t) holds all the noise that a row settled at t was owed

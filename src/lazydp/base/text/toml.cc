@@ -66,11 +66,11 @@ void require_utf8(const std::string& text, const std::string& where) {
   throw UserError(where + ": unknown key '" + key + "'; keys are ASCII");
 }
 
-// In place, so that nodes keep their lines.
+// Puts the original bytes back in place, so that nodes keep their lines.
 void reveal(toml::node& node, const std::string& where) {
   if (auto* text = node.as_string()) {
     text->get() = revealed(text->get());
-    require_utf8(text->get(), where);  // an escape may have named one of our characters
+    require_utf8(text->get(), where);  // an escape may have named a placeholder
   } else if (auto* list = node.as_array()) {
     for (toml::node& element : *list) reveal(element, where);
   } else if (auto* table = node.as_table()) {

@@ -12,14 +12,12 @@
 namespace lazydp {
 
 // Returns the shortest text that reads back as the same number.
-
 inline std::string exact_text(double value) {
   std::array<char, 32> text;
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
 // Returns `text` as a quoted TOML string, whatever characters it holds.
-
 inline std::string toml_text(std::string_view text) {
   constexpr char kFirstPrintable = 0x20;
   std::string out = "\"";

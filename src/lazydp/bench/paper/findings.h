@@ -12,7 +12,7 @@
 
 namespace lazydp::paper {
 
-// How a number was obtained. Files and charts state it for every number.
+// The way in which a number was obtained. Files and charts state it for every number.
 enum class Standing : std::uint8_t {
   measured,
   counted,        // exact, and the same on every machine

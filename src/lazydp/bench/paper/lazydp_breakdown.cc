@@ -19,7 +19,7 @@ namespace lazydp::paper {
 
 namespace {
 
-// In ms a step, on the threads that training uses.
+// Times of LazyDP's own passes, in ms a step, on the threads that training uses.
 struct OverheadPasses {
   double duplicates_ms = 0.0;  // finding the distinct ids of each table
   double read_ms = 0.0;        // reading their histories, and computing the std that each is owed

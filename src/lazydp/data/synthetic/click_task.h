@@ -33,6 +33,7 @@ inline constexpr std::size_t kClickFeatures = 13;
 inline constexpr double kClickZipfExponent = 1.03;  // ids are popularity ranks
 inline constexpr std::uint64_t kClickSeed = 2024;   // public
 
+// The hidden truth of the task: the probability that a synthetic user clicks.
 class ClickTruth {
  public:
   explicit ClickTruth(ClickSize size);

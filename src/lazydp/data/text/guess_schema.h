@@ -15,6 +15,7 @@ namespace lazydp {
 bool is_number(std::string_view text);
 std::string lower_case(std::string text);
 
+// Statistics of a sample of a column, from which its role is guessed.
 class ColumnFacts {
  public:
   // Returns the facts of column `i` in the rows from number `first` on. Leaves out empty values and

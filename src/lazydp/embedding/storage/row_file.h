@@ -16,7 +16,6 @@
 namespace lazydp {
 
 // An entry of a row file's index: which row a slot holds, since which epoch, and its checksum.
-
 struct RowRecord {
   std::uint32_t row = 0;
   std::uint32_t epoch = 0;  // 0: the slot is empty
@@ -60,7 +59,7 @@ class RowFile {
   // else. Changes nothing in the files: forget_later() does, and must be called before any row is
   // prepared.
   void go_back(std::uint32_t epoch, RowId rows, std::uint64_t seal, FirstValues first);
-  // Removes all that came later from the index.
+  // Removes the entries of later epochs from the index.
   void forget_later();
 
   // Makes these rows readable and writable until the epoch ends. Throws IoError when the disk is

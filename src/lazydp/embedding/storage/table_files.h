@@ -18,7 +18,6 @@
 namespace lazydp {
 
 // The saved state of tables in files: all that is needed to find their rows again.
-
 struct TablePlaces {
   std::string id = {};  // id of the files
   std::uint32_t epoch = 0;

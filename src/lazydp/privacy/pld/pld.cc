@@ -126,7 +126,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kLost = 1e-8;  // share of delta cut off in the noise's tails
 constexpr double kSmallestDelta = 1e-200;
 constexpr std::size_t kWindows = 7;       // windows that cover a whole curve
-constexpr double kWorthTightness = 0.02;  // below it privacy is too weak for tightness to matter
+constexpr double kWorthTightness = 0.02;  // least noise at which a tight bound matters
 
 double least_noise(const Ledger& ledger) {
   double least = kInfinity;
