@@ -24,7 +24,7 @@ std::span<const std::byte> bytes(std::string_view text) {
 
 using Names = std::vector<std::string>;
 
-// Files of this process may grow to `bytes`, as on a disk that is full; more is an error, not a
+// Limits files of this process to `bytes`, as on a full disk; writing more is an error, not a
 // signal.
 class FullDisk {
  public:

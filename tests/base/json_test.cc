@@ -15,8 +15,8 @@ TEST(JsonNumber, TakesWholeNumbersThatFit) {
   EXPECT_EQ(naturals<RowId>(Json::parse("[3, 1]")), (std::vector<RowId>{3, 1}));
 }
 
-// What a fuzzer found: a number too large for whole ones is read as a fraction, and that as
-// anything.
+// Found by a fuzzer: a number too large for an integer is read as a fraction, and that as an
+// arbitrary number.
 TEST(JsonNumber, RefusesAnythingElse) {
   for (const char* text : {"8888980000000000147160992", "4294967296", "-1", "0.5", "1.0", "1e3",
                            "true", "null", "\"1\"", "[1]", "{}"}) {

@@ -1,4 +1,4 @@
-// Loops over cores: every task once, exceptions come home.
+// Parallel loops run every task once, and exceptions reach the caller.
 
 #include "lazydp/base/parallel.h"
 

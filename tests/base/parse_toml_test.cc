@@ -31,8 +31,8 @@ TEST(ParseToml, KeepsTextOfAnyKind) {
             std::string("ö"));
 }
 
-// Those on which toml++ 3.3 has no defined behaviour, wherever it may ask about them: what fuzzers
-// found, and what follows from it.
+// Characters on which toml++ 3.3 has undefined behaviour, in every place where it may test them:
+// found by fuzzers, and derived from these.
 TEST(ParseToml, RefusesInOneLineWhatIsNoToml) {
   for (const char* text :
        {"é = 1\n", "a = 1\nb = é\n", "a = \"x\"é\n", "# é\né", "a = \"open\né", "a = '\\'é\n",

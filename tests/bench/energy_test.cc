@@ -1,4 +1,4 @@
-// Energy counters, from a folder that looks like the kernel's.
+// Energy counters are read correctly from a folder that looks like the kernel's.
 
 #include "lazydp/bench/energy.h"
 

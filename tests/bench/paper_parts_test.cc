@@ -1,4 +1,4 @@
-// What the paper's experiments compute with, against numbers from elsewhere.
+// The statistics and tables of the paper's experiments agree with independent numbers.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Quantiles and ratios of measurements.
+// Quantiles and ratios of measurements are correct.
 
 #include <gtest/gtest.h>
 

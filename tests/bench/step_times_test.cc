@@ -7,7 +7,7 @@
 namespace lazydp {
 namespace {
 
-// However long a run is: times of its last steps, and means over all of them.
+// However long a run is, keeps the times of its last steps, and means over all of them.
 TEST(StepTimes, KeepsSoManyTimesAndNoMore) {
   StepTimes times;
   StepReport report{};

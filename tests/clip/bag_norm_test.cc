@@ -1,4 +1,4 @@
-// Norms of table gradients against gradients that are formed in full, row by row.
+// Norms of table gradients agree with gradients that are formed in full, row by row.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kDim = 7;
 
-// Forms the gradient as a map from row to vector; the definition, nothing clever.
+// Forms the gradient as a map from row to vector: the plain definition.
 double formed_squared_norm(const Bags& bags, Pooling mode, std::span<const float> gradient,
                            std::size_t example) {
   std::map<RowId, std::vector<double>> rows;
@@ -95,7 +95,8 @@ TEST(BagNorm, WeightsThatCancelLeaveTheOthers) {
   EXPECT_FLOAT_EQ(BagCoefficients().squared(bags, Pooling::sum, 0), 1.0f);
 }
 
-// Distinct ids that share a slot must not be taken for one, nor bags of before for this one.
+// Distinct ids that share a slot must not be taken for one, nor entries of earlier bags for this
+// one's.
 TEST(BagNorm, ManyIdsOfManyLengthsAreToldApart) {
   BagCoefficients coefficients;
   std::mt19937_64 rng(5);

@@ -1,4 +1,4 @@
-// The clip methods against per-example gradients by finite differences of an independent model.
+// The clip methods agree with per-example gradients by finite differences of an independent model.
 
 #include "lazydp/clip/gradient_method.h"
 

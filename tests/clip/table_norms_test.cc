@@ -1,4 +1,4 @@
-// Norms of table gradients against gradients that are formed in full.
+// Norms of table gradients agree with gradients that are formed in full.
 
 #include "lazydp/clip/table_norms.h"
 
@@ -124,7 +124,7 @@ TEST(MergedRows, NameEachRowOfAnExampleOnce) {
   }
 }
 
-// Two towers whose gradients nearly cancel: what is left is 1e-6 of what was given.
+// Two towers whose gradients nearly cancel: the remainder is 1e-6 of the terms.
 TEST(MergedRows, KeepWhatIsLeftWhenTermsCancel) {
   Call up;
   Call down;

@@ -1,4 +1,4 @@
-// The odds of rows against what the timing data set really looks up.
+// The probabilities of rows agree with the look-ups of the timing data set.
 
 #include "lazydp/data/synthetic/access_law.h"
 

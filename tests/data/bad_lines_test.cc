@@ -1,4 +1,4 @@
-// What is said of lines and inputs that become no examples.
+// Lines and inputs that are not examples are reported with their position and the reason.
 
 #include <gtest/gtest.h>
 

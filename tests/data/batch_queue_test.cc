@@ -30,7 +30,7 @@ std::atomic<long> allocations{0};  // NOLINT(cppcoreguidelines-avoid-non-const-g
 namespace lazydp {
 namespace {
 
-// Step t takes examples t and 10 t, but nobody at all when t is a multiple of 4.
+// Step t takes examples t and 10 t, but none at all when t is a multiple of 4.
 class StepSampler final : public Sampler {
  public:
   void draw(Step t, std::vector<ExampleId>& examples) const override {

@@ -1,4 +1,4 @@
-// Packed inputs give the bytes that were packed, or say that some are missing.
+// Compressed inputs give the original bytes, or an error that some are missing.
 
 #include "lazydp/data/text/byte_source.h"
 

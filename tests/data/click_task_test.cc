@@ -107,7 +107,7 @@ TEST_P(EverySize, BayesAucIsFourFifthsAndAThirdOfTheLabelsIsPositive) {
   EXPECT_NEAR(share_of_positives(read_all(*task.held_out)), 1.0 / 3.0, 0.01);
 }
 
-// Of the labels that were drawn. Their AUC has a standard deviation of about 0.002.
+// Uses the labels that were drawn. Their AUC has a standard deviation of about 0.002.
 TEST_P(EverySize, LabelsFollowTheTruth) {
   const auto& [truth, task] = made(GetParam());
   const Batch batch = read_all(*task.held_out);

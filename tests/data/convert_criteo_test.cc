@@ -1,4 +1,4 @@
-// Lines of Criteo's logs.
+// Lines of Criteo's logs become the right examples.
 
 #include <gtest/gtest.h>
 

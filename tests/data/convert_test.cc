@@ -1,4 +1,4 @@
-// What lines become.
+// Lines of text become the right examples.
 
 #include "lazydp/data/text/convert.h"
 
@@ -60,7 +60,7 @@ TEST_F(Converting, TakesLineEndsAndByteOrderMarksOfOtherSystems) {
   EXPECT_TRUE(contents(folder_ / "out") == plain);
 }
 
-// Several inputs, plain and packed, on one thread or several: the same file.
+// Several inputs, plain and compressed, on one thread or several, give the same file.
 TEST_F(Converting, GivesTheSameFileHoweverItIsFedAndOnAnyNumberOfThreads) {
   std::string text;
   for (int i = 0; i < 400'000; ++i) {

@@ -1,5 +1,5 @@
 #pragma once
-// Converts lines of a schema that has a column of each kind.
+// Converts lines under a schema that has a column of each kind.
 
 #include <gtest/gtest.h>
 
@@ -25,7 +25,7 @@ class Converting : public testing::Test {
                     .schema = schema_,
                     .max_bad_lines = max_bad});
   }
-  // The complaint about the only line of `text`.
+  // Returns the error message for the only line of `text`.
   std::string complaint(const std::string& text) const {
     const Conversion done = run(text);
     EXPECT_TRUE(done.stopped) << text;

@@ -1,4 +1,4 @@
-// A data file gives back what was written, example by example, and no damage gets past it.
+// A data file returns what was written, example by example, and detects all damage.
 
 #include "lazydp/data/file/data_file.h"
 
@@ -83,8 +83,8 @@ TEST_P(EveryDataFile, KeepsItsSchema) {
             GetParam() ? (std::vector<RowId>{100, 50, 7}) : (std::vector<RowId>{100, 7}));
 }
 
-// Every byte of the file is covered by a checksum or a comparison: whichever is changed, somebody
-// who reads all of it notices.
+// Every byte of the file is covered by a checksum or a comparison: whichever is changed, a reader
+// of the whole file notices.
 TEST_P(EveryDataFile, NoticesAnyChangedByte) {
   const std::string whole = contents(file(400));
   std::mt19937_64 random(2);
@@ -116,7 +116,8 @@ TEST_P(EveryDataFile, NoticesSwappedPages) {
   EXPECT_THROW(DataFile((folder_ / "a").string()).check_all_pages(), IoError);
 }
 
-// Somebody who can compute checksums can write anything: it must still not get out.
+// An attacker that can compute checksums can write anything: no bad value may reach a batch even
+// then.
 TEST_P(EveryDataFile, LetsNoImpossibleExampleOutEvenIfChecksumsAreRight) {
   const Schema schema = plain_schema(GetParam());
   std::vector<PlainExample> impossible(6, plain_example(4, GetParam()));

@@ -1,4 +1,4 @@
-// Data files are read by programs of other years: the hash never changes.
+// The hash never changes: later versions of the program read data files of earlier ones.
 
 #include "lazydp/data/text/hash_row.h"
 

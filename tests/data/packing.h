@@ -1,5 +1,5 @@
 #pragma once
-// Packs text as gzip and zstd do.
+// Compresses text with gzip and zstd.
 
 #include <zlib.h>
 #include <zstd.h>

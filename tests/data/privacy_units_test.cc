@@ -1,4 +1,4 @@
-// Units are sampled independently, and each sends one example, drawn uniformly.
+// Units are sampled independently, and each contributes one example, drawn uniformly.
 
 #include "lazydp/data/privacy_units.h"
 

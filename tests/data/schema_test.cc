@@ -1,4 +1,4 @@
-// Schemas are read strictly and written so that they read back.
+// Schemas are parsed strictly, and written so that they parse to the same schema.
 
 #include "lazydp/data/schema.h"
 

@@ -73,8 +73,8 @@ TEST(Split, ByPositionIsNoMatterOfTheSize) {
   }
 }
 
-// Of each window of positions and each share, five standard deviations: 600 windows, so that one
-// test in 3,000 of a true hash would object. Neighbouring positions are as good as independent.
+// For each window of positions and each share allows five standard deviations: 600 windows, so that
+// one test in 3,000 of a true hash would object. Neighbouring positions are as good as independent.
 TEST(Split, ByPositionHoldsOutItsShareEverywhere) {
   constexpr std::uint64_t kWindow = 10'000;
   for (const double share : {0.001, 0.01, 0.1, 0.3, 0.5, 0.9}) {

@@ -9,7 +9,8 @@ namespace lazydp {
 
 inline constexpr double kLargestZ = 4.9;  // two-sided: P(|z| > 4.9) = 1e-6
 
-// What a chi-square of `freedom` degrees exceeds with probability 1e-6 (Wilson and Hilferty 1931).
+// Returns the value that a chi-square of `freedom` degrees exceeds with probability 1e-6 (Wilson
+// and Hilferty 1931).
 inline double chi_square_limit(double freedom) {
   const double a = 2.0 / (9.0 * freedom);
   return freedom * std::pow(1.0 - a + 4.753 * std::sqrt(a), 3.0);

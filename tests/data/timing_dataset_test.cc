@@ -72,7 +72,7 @@ TEST_P(EveryLaw, BatchesHaveTheShapeAskedForAndIdsInRange) {
   EXPECT_EQ(dataset->dense_features(), 7u);
   EXPECT_EQ(dataset->table_rows(), rows);
   Batch batch = read(*make_timing_dataset({.examples = 10, .table_rows = {5}}, law()), {1, 2});
-  batch.bags[0].weights = {1.0f, 2.0f};  // left over from somebody else
+  batch.bags[0].weights = {1.0f, 2.0f};  // left over from an earlier batch
   for (const std::size_t size : {0, 1, 5000, 3}) {
     dataset->read(first_examples(size), batch);
     ASSERT_EQ(batch.size, size);

@@ -45,7 +45,7 @@ double histogram_excess(const Zipf& zipf, std::size_t ranks, double claimed, Ste
   return chi_square_excess(observed, expected);
 }
 
-// The same for a law with too many ranks to count one by one: cells that grow by half.
+// Tests a law with too many ranks to count one by one: in cells that grow by half.
 double coarse_excess(const Zipf& zipf, double ranks, double claimed, Step test) {
   constexpr std::size_t kDraws = 300'000;
   std::vector<double> ends;  // cell j holds the ranks from ends[j - 1] up to ends[j]

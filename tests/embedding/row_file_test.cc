@@ -26,7 +26,7 @@ RowFile open_in(const TemporaryFolder& folder) {
   return {(folder / "table").string(), 0, kRows, kDim, GrowingFile::Name::kept};
 }
 
-// What a table should hold: first values where nobody wrote.
+// The rows that a table should hold: first values unless a test wrote others.
 using Rows = std::map<RowId, float>;
 
 void expect_rows(const RowFile& file, const Rows& rows) {
@@ -57,7 +57,7 @@ TEST(RowFile, MakesARowWhenItIsFirstNeededAndNoOther) {
   expect_rows(file, {});
 }
 
-// Whatever is written, kept, lost and gone back to: the rows are those of a map.
+// Whatever is written, saved, lost and gone back to, the rows are those of a map.
 TEST(RowFile, GoesBackToEitherOfTheLastTwoEpochsWhateverCameAfter) {
   for (unsigned seed = 1; seed <= 20; ++seed) {
     const TemporaryFolder folder;
@@ -122,8 +122,8 @@ TEST(RowFile, TakesThreePlacesARowHoweverOftenItGoesBack) {
   }
 }
 
-// However long it goes on: what is kept of rows' places depends on how many there are, and rows
-// that are needed together lie together again, as soon as there are free places side by side.
+// However long a run is, the size of the slots' bookkeeping depends on how many there are, and rows
+// that are needed together lie together again, as soon as there are free slots side by side.
 TEST(RowFile, TakesThePlacesThatAreFreeInTheOrderOfTheFile) {
   const TemporaryFolder folder;
   RowFile file = open_in(folder);

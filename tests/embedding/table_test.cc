@@ -1,4 +1,4 @@
-// Tables: memory, borrowing, first values; pooling over threads.
+// Tables: memory, borrowing and first values; and pooling on several threads.
 
 #include "lazydp/embedding/table.h"
 
@@ -101,7 +101,7 @@ TEST(Pooling, AddingGradientsIsTheAdjointOfPooling) {
   }
 }
 
-// A rank may be asked for many bags of one table and for none of another.
+// A rank may receive many bags for one table and none for another.
 TEST(Pooling, TablesOfABatchMayHaveDifferentNumbersOfBags) {
   std::vector<Table> tables;
   std::vector<Bags> bags(3);

@@ -1,4 +1,4 @@
-// The cipher against the standard's own example.
+// The cipher agrees with the standard's own example.
 
 #include "lazydp/kernels/aes.h"
 

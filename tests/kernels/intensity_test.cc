@@ -1,4 +1,4 @@
-// Arithmetic in doses, and the noise kernel's own dose.
+// Kernels of a chosen arithmetic intensity, and the count of the noise kernel's operations.
 
 #include "lazydp/kernels/intensity.h"
 

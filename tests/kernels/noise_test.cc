@@ -1,4 +1,4 @@
-// The noise kernels against textbook Box-Muller in double precision, and against each other.
+// The noise kernels agree with textbook Box-Muller in double precision, and with each other.
 
 #include "lazydp/kernels/noise.h"
 
@@ -103,8 +103,8 @@ TEST(Noise, IsNotZeroWhereTheUniformIsNextToOne) {
   }
 }
 
-// Either side of where refinement begins and ends: nobody is drawn twice, or by another rule than
-// the textbook's.
+// On either side of where refinement begins and ends, no pair is drawn twice, or by another rule
+// than the textbook's.
 TEST(Noise, IsTextbookBoxMullerOnBothSidesOfEveryThreshold) {
   const AesKey key = key_of(14);
   constexpr std::size_t kRow = 4096;

@@ -1,4 +1,4 @@
-// Array arithmetic and row kernels against plain loops, at awkward sizes.
+// Array arithmetic and row kernels agree with plain loops, at awkward sizes.
 
 #include "lazydp/kernels/vector.h"
 

@@ -1,4 +1,4 @@
-// Replaces the global operator new to count what a training step allocates.
+// Counts the allocations of a training step, by replacing the global operator new.
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 #pragma once
-// A recommendation model written again, plainly and in double, to check the real one against. It
-// shares nothing with it but the order of the parameters.
+// An independent recommendation model, written plainly and in double, to check the real one
+// against. It shares nothing with it but the order of the parameters.
 
 #include <cmath>
 #include <cstddef>

@@ -51,7 +51,8 @@ TEST(Dlrm, HasTheSameBitsOnAnyNumberOfThreads) {
   set_thread_count(before);
 }
 
-// What comes of a batch whose bottom MLP ran before its pooled vectors came, and what comes after.
+// Returns the results of a batch whose bottom MLP ran before its pooled vectors arrived, and of the
+// batches after it.
 TEST(Dlrm, MayBeginBeforePooledVectorsCome) {
   constexpr std::size_t kBatch = 70;
   DlrmFixture whole(odd_shape(), kBatch);

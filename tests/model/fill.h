@@ -6,7 +6,7 @@
 
 namespace lazydp::testing {
 
-// SplitMix64: nothing of ours.
+// SplitMix64: independent of the library's own generators.
 class Numbers {
  public:
   explicit Numbers(std::uint64_t seed) : state_(seed) {}

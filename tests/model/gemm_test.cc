@@ -124,7 +124,7 @@ TEST(Gemm, ANanStaysInItsRow) {
   }
 }
 
-// What `multiply` writes into an m x n matrix has the same bits on 1, 2, 3 and 4 threads.
+// Checks that `multiply` writes the same bits into an m x n matrix on 1, 2, 3 and 4 threads.
 void expect_same_bits_on_any_threads(const Sizes& s,
                                      const std::function<void(MatrixView)>& multiply) {
   const int before = thread_count();

@@ -105,7 +105,7 @@ TEST(ModelShape, LaysLayersOneAfterAnotherBottomFirst) {
   EXPECT_EQ(shape.top_layers().front().in, shape.interaction_width());
 }
 
-// What validate() says of the small model after `change`.
+// Returns the error of validate() for the small model after `change`.
 template <class Change>
 std::string refusal_after(Change&& change) {
   ModelShape shape = named_shape("small");

@@ -91,7 +91,7 @@ TEST(PValue, AgreesWithTheBoundOnMu) {
   }
 }
 
-// Of 400 at 10 %: more than 64 with probability below 1e-4.
+// At 10 %, more than 64 of 400 have a probability below 1e-4.
 TEST(PValue, RefutesATrueClaimNoMoreOftenThanAlpha) {
   for (const double mu : {0.27, 0.72, 1.7}) {  // epsilon 1, 3, 8 at delta 1e-5
     const TradeOff claim = TradeOff::gaussian(mu);

@@ -14,7 +14,7 @@ namespace {
 
 constexpr Accountant kBoth[] = {Accountant::rdp, Accountant::pld};
 
-// FACTS.md, "Accountant reference values", number 6.
+// Reference value 6: noise for epsilon 8.
 TEST(Calibration, ReferenceValue6) {
   EXPECT_NEAR(noise_for_budget({8, 1e-5}, 0.04, 2250, Accountant::rdp), 1.416, 0.001);
   EXPECT_NEAR(noise_for_budget({8, 1e-5}, 0.04, 2250, Accountant::pld), 1.348, 0.01);

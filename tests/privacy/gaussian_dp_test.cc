@@ -17,7 +17,7 @@ TEST(NormalQuantile, HasTheTabulatedValues) {
   EXPECT_NEAR(normal_quantile(0.5), 0.0, 1e-12);
 }
 
-// FACTS.md, numbers 7 and 10: a composed Gaussian, and the exact noise for epsilon 1.
+// Reference values 7 and 10: a composed Gaussian, and the exact noise for epsilon 1.
 TEST(GaussianDp, HasTheReferenceValues) {
   EXPECT_NEAR(gaussian_delta(std::sqrt(3.0) / std::sqrt(3.0), 1.0), 0.126936, 1e-6);
   EXPECT_NEAR(gaussian_epsilon(1 / 4.22468, 1e-6), 1.0, 1e-5);

@@ -12,7 +12,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
-// What validate() says, or nothing.
+// Returns the error of validate(), or nothing.
 std::string complaint(const Mechanism& mechanism) {
   try {
     mechanism.validate();

@@ -1,5 +1,5 @@
-// What one run proves: never more than alpha false alarms, and planted errors are found. Seeds are
-// fixed.
+// Evidence from one run: never more than alpha false alarms, and planted errors are found. Seeds
+// are fixed.
 
 #include "lazydp/privacy/one_run.h"
 
@@ -52,7 +52,7 @@ int caught(double claimed, double real, bool leaks, std::uint64_t canaries, doub
   return count;
 }
 
-// Of 200 runs 10 false alarms are expected at 5 % at most, and more than 25 have a probability of
+// At 5 % at most, 10 false alarms are expected of 200 runs, and more than 25 have a probability of
 // 1e-5. Canaries of this mechanism do not conspire, and there are none at all.
 TEST(OneRun, LetsATrueGaussianMechanismStand) {
   for (const double epsilon : {1.0, 3.0, 8.0}) {

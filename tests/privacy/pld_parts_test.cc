@@ -1,4 +1,4 @@
-// The parts of the PLD accountant, each against its own definition.
+// Each part of the PLD accountant agrees with its own definition.
 
 #include <gtest/gtest.h>
 

@@ -21,7 +21,7 @@ void expect_epsilon(const Ledger& ledger, double delta, double reference, double
   EXPECT_LE(pld_epsilon_lower(ledger, delta), reference + digit);
 }
 
-// FACTS.md, "Accountant reference values", by number.
+// Reference values 4 and 5: tight accounting.
 TEST(Pld, ReferenceValue4) {
   expect_epsilon(ledger_of(0.01, 0.7, 120), 1e-5, 2.4612381, 1e-7);
 }

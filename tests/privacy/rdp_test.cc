@@ -19,7 +19,7 @@ double integer_orders_only(double sampling_rate, double sigma, double steps, dou
   return best;
 }
 
-// FACTS.md, "Accountant reference values", by number.
+// Reference values 1 to 4: Renyi accounting.
 TEST(Rdp, ReferenceValues1To4) {
   EXPECT_NEAR(rdp_epsilon(ledger_of(0.04, 1.5, 2250), 1e-5), 7.32911117143, 1e-9);
   EXPECT_NEAR(rdp_epsilon(ledger_of(150.0 / 60000, 1.3, 6000), 1e-5), 0.7242234026, 1e-9);

@@ -1,4 +1,4 @@
-// A claim's trade-off curve against closed forms.
+// A claim's trade-off curve agrees with closed forms.
 
 #include "lazydp/privacy/trade_off.h"
 

@@ -1,4 +1,4 @@
-// Uniform streams: pure functions of their address, uniform, unbiased.
+// Uniform streams are pure functions of their address, uniform and unbiased.
 
 #include "lazydp/random/stream.h"
 

@@ -1,4 +1,4 @@
-// Pictures say what the numbers say.
+// Charts show the numbers they are given.
 
 #include "lazydp/report/chart.h"
 

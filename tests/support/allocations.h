@@ -1,5 +1,5 @@
 #pragma once
-// Counts calls of operator new in this program, and lets one fail.
+// Counts calls of operator new in this program, and makes one of them fail.
 
 #include <atomic>
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace lazydp::oracle {
 
 std::atomic<std::uint64_t>& allocations();
 
-// The allocation of this number throws std::bad_alloc; none, unless a test says so.
+// The allocation with this number throws std::bad_alloc; none, unless a test sets it.
 inline constexpr std::uint64_t kNoAllocation = std::numeric_limits<std::uint64_t>::max();
 std::atomic<std::uint64_t>& failing_allocation();
 

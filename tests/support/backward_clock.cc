@@ -1,4 +1,4 @@
-// Loaded before the C library: a wall clock that goes back by an hour whenever somebody looks.
+// A wall clock that goes back by an hour whenever it is read; loaded before the C library.
 
 #include <sys/syscall.h>
 #include <sys/time.h>

@@ -1,6 +1,6 @@
 #pragma once
-// A DLRM written down once more, plainly and in double precision, with gradients by differences.
-// It shares no code with the library.
+// An independent DLRM, written plainly and in double precision, with gradients by differences. It
+// shares no code with the library.
 
 #include <cmath>
 #include <cstddef>

@@ -1,5 +1,5 @@
 #pragma once
-// Moments, histogram, distribution and tail tests of numbers that claim to be standard normal.
+// Tests of moments, histogram, distribution and tails for numbers that should be standard normal.
 
 #include <algorithm>
 #include <array>
@@ -39,7 +39,7 @@ class Normality {
     n_ += other.n_;
   }
 
-  // What speaks against the hypothesis; empty if nothing does.
+  // Returns the evidence against the hypothesis; empty if there is none.
   std::string objections() const {
     std::ostringstream out;
     const auto object = [&](const std::string& what, double z) {

@@ -1,5 +1,5 @@
 #pragma once
-// The runs of runs.h, by several ranks together.
+// The runs of runs.h, on several ranks together.
 
 #include <algorithm>
 #include <memory>

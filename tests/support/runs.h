@@ -1,5 +1,5 @@
 #pragma once
-// Whole training runs on the small world, by a few settings.
+// Whole training runs on the small world, with a few settings.
 
 #include <cmath>
 #include <functional>

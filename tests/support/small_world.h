@@ -1,6 +1,6 @@
 #pragma once
-// A small DLRM and made-up data with everything that is awkward: repeated ids, empty bags, empty
-// batches, a table of one row.
+// A small DLRM and synthetic data with every awkward case: repeated ids, empty bags, empty batches,
+// a table of one row.
 
 #include <algorithm>
 #include <cmath>

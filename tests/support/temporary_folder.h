@@ -1,5 +1,5 @@
 #pragma once
-// An empty directory that goes away with its object.
+// An empty directory that is removed with its object.
 
 #include <stdlib.h>
 

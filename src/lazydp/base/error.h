@@ -1,5 +1,6 @@
 #pragma once
-// The four ways this library fails. See docs/architecture.md, "Errors".
+// The library's four kinds of error, and the functions that throw them. See docs/architecture.md,
+// "Errors".
 
 #include <sstream>
 #include <stdexcept>
@@ -8,7 +9,8 @@
 
 namespace lazydp {
 
-// The caller asked for something we cannot do. The message says what was given and what is allowed.
+// The caller asked for something that the library cannot do. The message says what was given and
+// what is allowed.
 struct UserError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
@@ -18,12 +20,12 @@ struct PrivacyError : UserError {
   using UserError::UserError;
 };
 
-// A file, a device or the operating system failed us.
+// A file, a device or the operating system failed.
 struct IoError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// We broke a promise to ourselves: a bug in this library.
+// An invariant of this library does not hold: a bug.
 struct InternalError : std::logic_error {
   using std::logic_error::logic_error;
 };

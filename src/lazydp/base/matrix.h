@@ -1,5 +1,6 @@
 #pragma once
-// Dense row-major matrices of floats: one that owns its memory, and views of somebody's memory.
+// Dense row-major matrices of floats: one that owns its memory, and views of memory that has
+// another owner.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,15 +12,13 @@
 
 namespace lazydp {
 
-// A float array that starts on a cache line and keeps its memory when it shrinks.
-
 inline constexpr std::size_t kCacheLine = 64;
 
+// A float array that starts on a cache line and keeps its memory when it shrinks.
 class AlignedBuffer {
  public:
-  // Afterwards there is room for `size` floats; their values are unspecified. Memory grows by a
-  // quarter more than asked and is never given back, so that a loop over batches of varying size
-  // soon stops allocating.
+  // Makes room for `size` floats; their values are unspecified. Allocates a quarter more than asked
+  // and never gives memory back, so that a loop over batches of varying size soon stops allocating.
   void reserve(std::size_t size) {
     if (size <= capacity_) return;
     const std::size_t capacity = size + size / 4 + kCacheLine;
@@ -43,7 +42,8 @@ class AlignedBuffer {
   std::size_t capacity_ = 0;
 };
 
-// Rows of `cols` floats, each `stride` floats after the one before. `T` is float or const float.
+// A view of rows of `cols` floats, each `stride` floats after the one before. `T` is float or const
+// float.
 template <class T>
 struct BasicMatrixView {
   T* data = nullptr;
@@ -53,11 +53,11 @@ struct BasicMatrixView {
 
   std::span<T> row(std::size_t i) const { return {data + i * stride, cols}; }
 
-  // Rows [first, first + count).
+  // Returns rows [first, first + count).
   BasicMatrixView rows_from(std::size_t first, std::size_t count) const {
     return {data + first * stride, count, cols, stride};
   }
-  // Columns [first, first + count).
+  // Returns columns [first, first + count).
   BasicMatrixView cols_from(std::size_t first, std::size_t count) const {
     return {data + first, rows, count, stride};
   }
@@ -79,7 +79,7 @@ class Matrix {
     fill(0.0f);
   }
 
-  // Values are unspecified afterwards. Memory is kept when the matrix shrinks.
+  // Leaves the values unspecified. Keeps the memory when the matrix shrinks.
   void reshape(std::size_t rows, std::size_t cols) {
     values_.reserve(rows * cols);
     rows_ = rows;

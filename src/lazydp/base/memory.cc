@@ -51,7 +51,7 @@ constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();
 std::uint64_t first_number(const char* path) {
   std::ifstream file(path);
   std::uint64_t value = 0;
-  return file >> value ? value : kUnknown;  // "max" is no number: no limit
+  return file >> value ? value : kUnknown;  // "max", which is not a number, means no limit
 }
 
 std::uint64_t left_of_machine() {

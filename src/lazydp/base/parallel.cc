@@ -36,8 +36,8 @@ static void shows(void*) {}
 namespace lazydp {
 namespace {
 
-// Denormals are treated as zero while a loop runs: they are a hundred times slower than other
-// numbers, and far below the noise. The thread's own setting comes back at the end.
+// Treats denormals as zero while a loop runs: they are a hundred times slower than other numbers,
+// and far below the noise. The destructor restores the thread's own setting.
 class FlushDenormals {
 #if defined(__SSE2__)
  public:

@@ -1,9 +1,9 @@
 #pragma once
-// Loops over cores, on OpenMP's own threads. The only file that knows OpenMP.
+// Parallel loops on OpenMP's threads. The only file that knows OpenMP.
 //
 // Which thread runs which task is unspecified, so results may not depend on it: a task writes only
-// what belongs to its index. Tasks are cut by the problem, never by the number of threads; that is
-// why a model comes out bit for bit the same on one thread and on many.
+// what belongs to its index. The problem decides how it is cut into tasks, never the number of
+// threads; that is why a model comes out bit for bit the same on one thread and on many.
 
 #include <algorithm>
 #include <cstddef>
@@ -12,11 +12,12 @@
 
 namespace lazydp {
 
-// How many threads the loops below use, for the whole process: OpenMP's own setting.
+// The number of threads that the loops below use, for the whole process: OpenMP's own setting.
 void set_thread_count(int threads);
 int thread_count();
 
-// While it lives, a library that this thread calls starts no OpenMP threads of its own.
+// While an object of this class lives, a library that this thread calls starts no OpenMP threads of
+// its own.
 class OneThread {
  public:
   OneThread();
@@ -34,8 +35,8 @@ namespace detail {
 void run_tasks(std::size_t tasks, void (*call)(void* body, std::size_t task), void* body);
 }  // namespace detail
 
-// Calls body(i) for every i in [0, tasks), in parallel. Inside another parallel loop it runs
-// serially. An exception in a body reaches the caller.
+// Calls body(i) for every i in [0, tasks), in parallel. A loop inside another parallel loop runs
+// serially. Rethrows the first exception of a body to the caller.
 template <class Body>
 void parallel_for(std::size_t tasks, Body&& body) {
   auto call = [](void* b, std::size_t i) { (*static_cast<std::remove_reference_t<Body>*>(b))(i); };

@@ -1,5 +1,5 @@
 #pragma once
-// Where the time of a step goes.
+// Clocks: the time of a step by stage, and a plain stopwatch.
 
 #include <array>
 #include <chrono>
@@ -14,15 +14,15 @@ enum class Stage {
   data,
   forward,
   backward,
-  backward_again,  // a second, weighted pass, where a method needs one
+  backward_again,  // a second, weighted pass, for methods that need one
   norms,
   weight_gradients,
   dedup,
   settle,
   gradient_update,
   dense_update,
-  exchange,  // between ranks: packing, and waiting for what is on its way
-  history,   // the last four: `settle`, in the stages of the paper, where kernels run unfused
+  exchange,  // between ranks: packing, and waiting for messages
+  history,   // this and the next three: `settle` in the paper's stages, where kernels run unfused
   noise_sampling,
   noisy_gradient,
   noise_update,
@@ -48,14 +48,14 @@ class StageClock {
     last_ = std::chrono::steady_clock::now();
   }
 
-  // The time since the last lap was spent on `stage`.
+  // Adds the time since the last lap to `stage`.
   void lap(Stage stage) {
     const auto now = std::chrono::steady_clock::now();
     seconds_[static_cast<std::size_t>(stage)] += std::chrono::duration<double>(now - last_).count();
     last_ = now;
   }
 
-  // The time since the last lap was spent on several stages, in proportion to `parts`.
+  // Divides the time since the last lap among several stages, in proportion to `parts`.
   void lap_in_proportion(std::span<const Stage> stages, std::span<const double> parts) {
     const auto now = std::chrono::steady_clock::now();
     const double elapsed = std::chrono::duration<double>(now - last_).count();
@@ -79,8 +79,7 @@ class StageClock {
   std::chrono::steady_clock::time_point last_;
 };
 
-// Seconds since it was made.
-
+// Measures the seconds since it was made.
 class Stopwatch {
  public:
   double seconds() const {

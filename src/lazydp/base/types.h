@@ -1,5 +1,5 @@
 #pragma once
-// The few scalar types that every folder shares.
+// The few scalar types that all folders share.
 
 #include <cstdint>
 

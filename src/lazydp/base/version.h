@@ -3,7 +3,7 @@
 
 namespace lazydp {
 
-// As "1.2.3". CMakeLists.txt is the one place that says it.
+// Returns the version as "1.2.3". CMakeLists.txt is the one place that defines it.
 const char* version();
 
 }  // namespace lazydp

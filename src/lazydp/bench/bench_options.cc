@@ -6,7 +6,7 @@ namespace lazydp {
 namespace {
 
 constexpr double kTinyRate = 1e-6;
-constexpr Step kAgingSteps = 1'000'000;  // may have passed before the first round
+constexpr Step kAgingSteps = 1'000'000;  // most steps that may have passed before the first round
 
 }  // namespace
 

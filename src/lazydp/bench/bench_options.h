@@ -1,6 +1,6 @@
 #pragma once
-// What to measure of steps taken in turn, decided: for `bench steps` by flags, for `bench paper` by
-// its experiments.
+// The options of a benchmark of interleaved steps: from flags for `bench steps`, from its
+// experiments for `bench paper`.
 
 #include <cstdint>
 #include <optional>
@@ -19,18 +19,19 @@ struct BenchOptions {
   ModelChoice model;
   DataSource task;
   Performance performance;
-  std::optional<std::string> table_folder;  // where tables are in files; none: in memory
+  std::optional<std::string> table_folder;  // folder of tables in files; none: in memory
   std::uint64_t batch = 0;
   Step rounds = 0;
-  Step warmup = 3;  // rounds before those that count
+  Step warmup = 3;  // rounds before those that are counted
   unsigned noise_draws = 1;
   std::optional<std::uint64_t> seed;
 
-  // Of one contender. The learning rate is so small that weights stay what they were.
+  // Returns the plan of one contender. The learning rate is so small that weights hardly change.
   Plan plan(const Recipe& recipe) const;
 };
 
-// What all contenders together take of memory, the steps that rows have waited for among it.
+// Returns the memory that all contenders take together, including that for the steps by which rows
+// are late.
 MemoryNeeds memory_needs(const BenchOptions& bench);
 
 }  // namespace lazydp

@@ -22,8 +22,8 @@ std::optional<Value> first_of(const fs::path& file) {
   return value;
 }
 
-// intel-rapl:0 is a package, intel-rapl:0:1 a part of it. Parts count in their package, but for
-// memory, which has a counter of its own.
+// intel-rapl:0 is a package, intel-rapl:0:1 a part of it. Parts are counted in their package,
+// except memory, which has a counter of its own.
 std::optional<EnergyCounter> read_zone(const fs::path& folder) {
   const std::string place = folder.filename().string();
   const auto depth = std::ranges::count(place, ':');

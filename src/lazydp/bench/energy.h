@@ -1,5 +1,5 @@
 #pragma once
-// What work costs beside time: joules, where the machine counts them, and seconds of its cores.
+// The cost of work beside wall time: joules, where the machine counts them, and CPU seconds.
 
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace lazydp {
 
-// A counter of microjoules that begins again at zero once it would reach `range`.
+// A counter of microjoules that wraps to zero when it would reach `range`.
 struct EnergyCounter {
   std::string zone;  // package-0, dram, ...
   std::uint64_t microjoules = 0;
@@ -17,18 +17,19 @@ struct EnergyCounter {
 struct EnergyCounters {
   std::vector<EnergyCounter> zones;
 
-  // Of all zones. NaN if there are none, or other ones than before.
+  // Returns the joules of all zones since `before`. NaN if there are no zones, or others than
+  // before.
   double joules_since(const EnergyCounters& before) const;
 };
 
 inline constexpr const char* kPowercap = "/sys/class/powercap";
 
-// The processor packages and their memory, by the kernel's powercap interface (RAPL). No zones
-// where that is missing or not for us to read. A zone inside another (cores in a package) is part
-// of it and not counted twice; memory stands beside its package.
+// Reads the processor packages and their memory, by the kernel's powercap interface (RAPL). Returns
+// no zones where that is missing or not readable. A zone inside another (cores in a package) is
+// part of it and not counted twice; memory stands beside its package.
 EnergyCounters energy_counters(const std::string& powercap = kPowercap);
 
-// Of all threads of this process, in user and system mode.
+// Returns the CPU time of all threads of this process, in user and system mode.
 double cpu_seconds();
 
 }  // namespace lazydp

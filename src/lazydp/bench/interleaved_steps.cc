@@ -11,8 +11,8 @@
 
 namespace lazydp {
 
-// Batches come from a seed of its own: rows that another contender has just read would be in the
-// cache.
+// Draws batches from the contender's own seed: rows that another contender has just read would be
+// in the cache.
 Contender make_contender(const BenchOptions& options, const TrainingData& task,
                          const Recipe& recipe, const Seed& seed, std::uint64_t number,
                          ModelAndTables& model_and_tables) {
@@ -35,7 +35,7 @@ namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-// What this process has taken of the machine since the meter was made.
+// Measures what this process has used of the machine since the meter was made.
 class Meter {
  public:
   Spent since() const {
@@ -50,8 +50,8 @@ class Meter {
   Stopwatch watch_;
 };
 
-// The order of round r: rotated by one each time, and turned round after every full turn, so that
-// nobody always comes after the same neighbour.
+// Returns the order of round r: rotated by one each time, and reversed after every full turn, so
+// that no contender always follows the same neighbour.
 std::vector<std::size_t> order_of(Step round, std::size_t count) {
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});

@@ -1,5 +1,5 @@
 #pragma once
-// Steps of several algorithms taken in turn, in one process, on the same weights.
+// Interleaved steps of several algorithms, in one process, on the same weights.
 
 #include <cstdint>
 #include <limits>
@@ -18,25 +18,25 @@
 namespace lazydp {
 
 // One algorithm whose steps are timed beside those of others.
-
 struct Contender {
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<Trainer> trainer;
-  // Steps for which the rows that a step reads have waited, on average; NaN where they never wait.
+  // Mean lateness, in steps, of the rows that a step reads; NaN if rows are never late.
   double lateness = std::numeric_limits<double>::quiet_NaN();
 };
 
-// Has a clock, a history and batches of its own, and weights in common with the model_and_tables's
-// others; its rows are as late as in a long run. `number` tells contenders apart.
+// Makes a contender with a clock, a history and batches of its own; it shares the weights of
+// model_and_tables with the others, and its rows are as late as in a long run. `number`
+// distinguishes contenders.
 Contender make_contender(const BenchOptions& options, const TrainingData& task,
                          const Recipe& recipe, const Seed& seed, std::uint64_t number,
                          ModelAndTables& model_and_tables);
 
-// Over all counted steps of one contender.
+// Cost of all counted steps of one contender.
 struct Spent {
-  double wall_seconds = 0.0;  // by a watch of its own, that knows nothing of stages
+  double wall_seconds = 0.0;  // by a stopwatch that is independent of the stages
   double cpu_seconds = 0.0;   // of all threads
-  double joules = 0.0;        // of the whole machine; NaN where it has no counters that we may read
+  double joules = 0.0;        // of the whole machine; NaN without readable counters
 
   Spent& operator+=(const Spent& more) {
     wall_seconds += more.wall_seconds;
@@ -51,13 +51,14 @@ struct Measured {
   StepTimes times;
   Spent spent;
   std::size_t history_bytes = 0;
-  // Steps for which the rows that a step reads had waited, on average, when the rounds began; NaN
-  // where rows never wait.
+  // Mean lateness, in steps, of the rows that a step reads when the rounds begin; NaN if rows are
+  // never late.
   double lateness = std::numeric_limits<double>::quiet_NaN();
 };
 
-// Every contender has a clock, a history and batches of its own. A round is one step of each, in
-// an order that changes from round to round; the first rounds warm up and are not counted.
+// Times steps in rounds. A round is one step of each contender, in an order that changes from round
+// to round; the first rounds warm up and are not counted. Every contender has a clock, a history
+// and batches of its own.
 std::vector<Measured> interleave(const BenchOptions& options, const TrainingData& task,
                                  Progress& progress);
 

@@ -12,9 +12,9 @@
 namespace lazydp {
 namespace {
 
-constexpr std::size_t kRanks = 1 << 16;  // a task
+constexpr std::size_t kRanks = 1 << 16;  // ranks of one task
 
-// Calls visit(rank) for all ranks of a table, in parallel, and adds up what it returns.
+// Calls visit(rank) for all ranks of a table, in parallel, and returns the sum of the results.
 template <class Visit>
 double sum_over_ranks(RowId rows, Visit&& visit) {
   const auto n = static_cast<std::size_t>(rows);
@@ -27,7 +27,7 @@ double sum_over_ranks(RowId rows, Visit&& visit) {
   return sum;
 }
 
-// The probability that at least one of a step's look-ups meets the row.
+// Returns the probability that at least one of a step's look-ups meets the row.
 double read_probability(double per_lookup, double lookups) {
   return -std::expm1(lookups * std::log1p(-std::min(per_lookup, 1.0 - 1e-12)));
 }

@@ -37,7 +37,7 @@ Ratio ratio(std::span<const double> of, std::span<const double> to) {
 
 namespace {
 
-constexpr std::size_t kKept = 4096;  // a long run takes no more memory than a short one
+constexpr std::size_t kKept = 4096;  // so that a long run takes no more memory than a short one
 constexpr double kMillis = 1e3;
 constexpr std::array kSettleStages = {Stage::history, Stage::noise_sampling, Stage::noisy_gradient,
                                       Stage::noise_update};
@@ -76,7 +76,7 @@ StageTimes StepTimes::stages_ms(const Recipe& recipe, NoisePasses kernels) const
     const bool of_split = std::ranges::find(kSettleStages, stage) != kSettleStages.end();
     if (stage == Stage::backward_again || (of_split && !split)) continue;
     if (stage == Stage::settle && split) continue;
-    if (stage == Stage::exchange && stage_ms(stage) == 0.0) continue;  // there is one rank
+    if (stage == Stage::exchange && stage_ms(stage) == 0.0) continue;  // there is only one rank
     if (stage != Stage::backward) {
       tell(kStageNames[i], stage_ms(stage));
     } else if (!split) {

@@ -27,10 +27,10 @@ std::vector<std::string> split(std::string_view words) {
   return parts;
 }
 
-// The verb whose name the words begin with; `words` is left with the rest.
+// Returns the verb whose name the words begin with, and removes its name from `words`.
 const Verb& take_verb(std::span<const Verb> verbs, std::span<const std::string>& words) {
   std::vector<std::string_view> known;
-  std::string seconds;  // that could follow the first word
+  std::string seconds;  // second words that could follow the first
   for (const Verb& verb : verbs) {
     const std::vector<std::string> name = split(verb.name);
     if (name.size() <= words.size() && std::ranges::equal(name, words.first(name.size()))) {
@@ -68,7 +68,7 @@ void declare(CLI::App& app, const Flag& flag, FlagTexts& given) {
   if (!flag.hint.empty()) option->type_name(std::string(flag.hint));
 }
 
-// What is left of a command line beside its flags; "-" alone stands for a file.
+// Returns the words of a command line beside its flags; "-" alone stands for a file.
 std::vector<std::string> operands_of(const Verb& verb, const std::vector<std::string>& left,
                                      std::span<const std::string_view> flags) {
   const std::string name = "lazydp " + std::string(verb.name);
@@ -123,7 +123,7 @@ Command parse_command(std::span<const Verb> verbs, std::span<const std::string> 
   app.allow_extras();
   for (const Flag& flag : flags) declare(app, flag, command.given);
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes them reversed
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // takes them reversed
   } catch (const CLI::CallForHelp&) {
     return {.text = app.help()};
   } catch (const CLI::ParseError& error) {

@@ -1,5 +1,5 @@
 #pragma once
-// From the words of a command line, and the config file they may name, to a verb and its flags.
+// Parses the words of a command line, and the config file they may name, into a verb and its flags.
 
 #include <cstdint>
 #include <span>
@@ -13,28 +13,28 @@ namespace lazydp::cli {
 
 struct Verb {
   std::string_view name;  // may be two words
-  std::uint32_t takes;    // of Takes: which flags
+  std::uint32_t takes;    // bits of Takes: its flags
   std::string_view summary;
   std::string_view example;
   void (*run)(const FlagTexts& given);
-  std::string_view operands = {};  // what it takes beside flags: "DIR", "IN... OUT", "[NAME...]"
+  std::string_view operands = {};  // arguments beside flags: "DIR", "IN... OUT", "[NAME...]"
 };
 
-// The flags that a verb takes, in their order.
+// Returns the flags that a verb takes, in their order.
 std::vector<Flag> flags_of(const Verb& verb);
 
-// What to do: run `verb`, or, if that is null, show `text`.
+// The command to carry out: run `verb`, or, if that is null, show `text`.
 struct Command {
   const Verb* verb = nullptr;
   FlagTexts given = {};
   std::string text = {};
 };
 
-// `words` are those after the program's name, at least one. Throws UserError for what nobody
-// knows, with the nearest thing that is known.
+// Parses the words after the program's name, at least one. Throws UserError for an unknown word,
+// with the most similar one that is known.
 Command parse_command(std::span<const Verb> verbs, std::span<const std::string> words);
 
-// The screen that lists the verbs.
+// Returns the screen that lists the verbs.
 std::string overview(std::span<const Verb> verbs);
 
 }  // namespace lazydp::cli

@@ -22,7 +22,7 @@ std::string joined(const Words& words, std::string_view between) {
   return text;
 }
 
-// `text` with a backslash before each of `special`.
+// Returns `text` with a backslash before each of `special`.
 std::string escaped(std::string_view text, std::string_view special) {
   std::string out;
   for (const char letter : text) {
@@ -32,7 +32,7 @@ std::string escaped(std::string_view text, std::string_view special) {
   return out;
 }
 
-// In single quotes, for sh and zsh.
+// Returns `text` in single quotes, for sh and zsh.
 std::string quoted(std::string_view text) {
   std::string out = "'";
   for (const char letter : text)
@@ -93,7 +93,7 @@ std::string bash(std::span<const Verb> verbs) {
         << "' -- \"$word\"))\n    return\n  fi\n";
   }
   out << "  case $before in\n";
-  std::map<std::string, Words> followed;  // what may follow, and by which flags
+  std::map<std::string, Words> followed;  // completions, and the flags that they follow
   for (const Flag& flag : all_flags()) {
     if (flag.hint.empty()) continue;
     const FlagValues values = values_of(flag);
@@ -128,7 +128,7 @@ std::string bash(std::span<const Verb> verbs) {
   return out.str();
 }
 
-// One line of zsh's _arguments for a flag.
+// Returns the line of zsh's _arguments for a flag.
 std::string zsh_argument(const Flag& flag) {
   std::string text = std::string(flag.name) + "[" + escaped(flag.help, "[]:\\") + "]";
   if (!flag.hint.empty()) {
@@ -201,7 +201,7 @@ std::string zsh(std::span<const Verb> verbs) {
   return out.str();
 }
 
-// In single quotes, for fish.
+// Returns `text` in single quotes, for fish.
 std::string fish_quoted(std::string_view text) {
   return "'" + escaped(text, "'\\") + "'";
 }

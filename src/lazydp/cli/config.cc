@@ -11,7 +11,7 @@
 namespace lazydp::cli {
 namespace {
 
-// A value as the command line would spell it; nothing for a list or a table.
+// Returns a value as the command line would spell it; nothing for a list or a table.
 Text text_of(const toml::node& node) {
   if (const auto* v = node.as_string()) return v->get();
   if (const auto* v = node.as_integer()) return std::to_string(v->get());
@@ -20,7 +20,8 @@ Text text_of(const toml::node& node) {
   return std::nullopt;
 }
 
-// The values of a list, or the one value of anything else; nothing if one of them is no value.
+// Returns the values of a list, or the one value of anything else; nothing if one of them is not a
+// value.
 std::vector<std::string> values_of(const toml::node& node) {
   std::vector<std::string> values;
   const toml::array* list = node.as_array();

@@ -12,7 +12,7 @@ namespace lazydp::cli {
 
 namespace {
 
-constexpr std::uint32_t kTrain = train_flags | resume_flags;  // who resumes may change things
+constexpr std::uint32_t kTrain = train_flags | resume_flags;  // a resumed run may change these
 constexpr std::uint32_t kBench = bench_flags;
 constexpr std::uint32_t kRuns = kTrain | bench_flags;
 constexpr std::uint32_t kPaper = paper_flags;
@@ -209,7 +209,8 @@ std::span<const Flag> all_flags() {
 
 namespace {
 
-// "sum" stands for itself, "COLUMN" for something else.
+// Returns whether a word of a hint is literal, such as "sum", rather than a placeholder, such as
+// "COLUMN".
 bool is_literal(const std::string& word) {
   return word.size() > 1 && std::ranges::none_of(word, [](unsigned char letter) {
            return std::isupper(letter) != 0 || letter == '.' || letter == ',';

@@ -1,5 +1,5 @@
 #pragma once
-// Every flag of the program, and what the user said for each: text, nothing decided yet.
+// Every flag of the program, and the user's text for each, not interpreted yet.
 
 #include <cstdint>
 #include <optional>
@@ -12,7 +12,8 @@ namespace lazydp::cli {
 
 using Text = std::optional<std::string>;
 
-// A field for each flag; empty where the user said nothing. Flags and config files both end here.
+// One field for each flag; empty where the user gave none. Command lines and config files both fill
+// it.
 struct FlagTexts {
   Text algorithm, algorithms, canary, runs, one_run, canaries;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
@@ -28,10 +29,10 @@ struct FlagTexts {
   Text smoke, quick, max_table_gb;
   Text json, svg, quiet, config;
 
-  std::vector<std::string> operands = {};  // what stood beside the flags: files and folders
+  std::vector<std::string> operands = {};  // words beside the flags: files and folders
 };
 
-// The verbs that take flags, as bits.
+// The verbs that take a flag, as bits.
 enum Takes : std::uint32_t {
   no_flags = 0,
   train_flags = 1,
@@ -54,27 +55,27 @@ enum Takes : std::uint32_t {
 struct Flag {
   std::string_view name;  // with its two dashes
   Text FlagTexts::*value;
-  std::uint32_t verbs;     // of Takes
-  std::string_view hint;   // what its value looks like; empty for a switch
-  std::string_view group;  // in the help
+  std::uint32_t verbs;     // bits of Takes
+  std::string_view hint;   // form of its value; empty for a switch
+  std::string_view group;  // group in the help
   std::string_view help;
-  bool kept = true;  // in a run's config.toml, for it decides what the run computes or leaves
+  bool kept = true;  // stored in a run's config.toml: decides what the run computes or leaves
 };
 
 std::span<const Flag> all_flags();
 
-// What may follow a flag, as far as it can be listed: for completion in a shell.
-
+// The values that may follow a flag, as far as they can be listed: for completion in a shell.
 struct FlagValues {
-  std::vector<std::string> words;  // some of what is allowed, or all
+  std::vector<std::string> words;  // some or all of the allowed words
   bool files = false;              // a file or a folder is allowed
 };
 
-// From the flag's hint: "sum|mean" are words, FILE and DIR are files. Algorithms and models are
-// those there are.
+// Derives the values from the flag's hint: "sum|mean" are words, FILE and DIR are files. Algorithms
+// and models are those that exist.
 FlagValues values_of(const Flag& flag);
 
-// Whether a verb's operands ("IN... OUT", "DIR") are files; "bash|zsh|fish" is a list of words.
+// Returns whether a verb's operands ("IN... OUT", "DIR") are files; "bash|zsh|fish" is a list of
+// words.
 FlagValues operand_values(std::string_view operands);
 
 }  // namespace lazydp::cli

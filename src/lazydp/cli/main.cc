@@ -1,4 +1,4 @@
-// The program: chooses a verb, and turns errors into one line and an exit code.
+// The program's entry point: runs a verb, and turns errors into one line and an exit code.
 
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -27,7 +27,7 @@
 namespace lazydp::cli {
 namespace {
 
-void completion(const FlagTexts& given);  // these two read the table that they stand in
+void completion(const FlagTexts& given);  // these two read the table below, which lists them
 void manual(const FlagTexts& given);
 
 constexpr std::array kVerbs = {
@@ -109,7 +109,7 @@ int complain(const std::string& message, ExitCode code) {
   std::ranges::replace(line, '\n', ' ');
   const Launched here = launched();
   if (here.rank > 0) {
-    std::this_thread::sleep_for(std::chrono::seconds(1));  // rank 0 may be saying the same
+    std::this_thread::sleep_for(std::chrono::seconds(1));  // rank 0 may print the same
     line = "rank " + std::to_string(here.rank) + ": " + line;
   }
   std::cerr << coloured("lazydp:", Colour::error, may_colour(STDERR_FILENO)) << " " << line << "\n";
@@ -139,9 +139,9 @@ int run(std::vector<std::string> words) {
 }  // namespace
 }  // namespace lazydp::cli
 
-// The key, rows that wait for noise and the data are in our memory: no dump of it is left behind.
+// Prevents core dumps: the key, rows whose noise is still owed and the data are in memory.
 static void leave_no_core_dump() {
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these look at themselves
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // these read the process
   prctl(PR_SET_DUMPABLE, 0);
 #endif
 }
@@ -151,7 +151,7 @@ int main(int count, char** words) {
   leave_no_core_dump();
   cli::limit_openmp_spinning(words);
   cli::explain_bus_errors(cli::io);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file over its limit is then an error of writing, not an end
+  std::signal(SIGXFSZ, SIG_IGN);  // a file over its size limit is then a write error
   try {
     return cli::run({words + 1, words + count});
   } catch (const lazydp::PrivacyError& error) {

@@ -8,7 +8,8 @@
 namespace lazydp::cli {
 namespace {
 
-// Text that man shows as it is: dashes stay dashes, and no line is taken for a request.
+// Escapes text so that man shows it unchanged: dashes stay dashes, and no line is taken for a
+// request.
 std::string plain(std::string_view text) {
   std::string out;
   for (const char letter : text) {

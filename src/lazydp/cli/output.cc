@@ -58,7 +58,7 @@ void write_all(int file, std::string_view text, const std::string& path) {
   }
 }
 
-// A device or a pipe: it must be written into, not replaced.
+// Returns whether `path` is a device or a pipe: it must be written into, not replaced.
 bool is_special(const std::string& path) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);

@@ -1,5 +1,5 @@
 #pragma once
-// Where the numbers of a verb go: a report for people, a file for machines.
+// The output of a verb: a report for people, a JSON file for machines, and colours for terminals.
 
 #include <iostream>
 #include <optional>
@@ -14,24 +14,21 @@
 
 namespace lazydp::cli {
 
-// Colours for people at a terminal, and for nobody else.
-
-// Whether what is written to this file descriptor may be coloured: it is a terminal that can, and
-// NO_COLOR (no-color.org) is not set.
+// Returns whether text for this file descriptor may be coloured: it is a terminal that supports it,
+// and NO_COLOR (no-color.org) is not set.
 bool may_colour(int descriptor);
 
 enum class Colour : unsigned char { heading, error };
 
-// `text` in a colour, or as it is.
+// Returns `text` in a colour, or unchanged unless `may`.
 std::string coloured(std::string_view text, Colour colour, bool may);
 
-// Lines that begin a section ("Training:") in the colour of headings.
+// Returns text whose section lines ("Training:") have the colour of headings.
 std::string with_headings(std::string_view text, bool may);
 
-// A file that is written whole or not at all.
-
-// Made before the work whose result it will hold, so that a path that cannot be written fails at
-// the door. Until write() nothing is left on the disk, however the program ends.
+// A file that is written whole or not at all. Opened before the work whose result it will hold, so
+// that a path that cannot be written fails at once. Until write() nothing is left on the disk,
+// however the program ends.
 class OutputFile {
  public:
   // "-" means standard output. Throws IoError if the path cannot be written.
@@ -39,15 +36,16 @@ class OutputFile {
 
   bool is_standard_output() const { return path_ == "-"; }
 
-  // Throws IoError, and leaves what was there before, unless all of it could be written.
+  // Writes the whole text. Throws IoError, and leaves the previous contents, if it cannot be
+  // written in full.
   void write(std::string_view text) const;
 
  private:
   std::string path_;
 };
 
-// Made before the work begins, so that a file that cannot be written fails at the door. With
-// `--json -` the report makes room on standard output.
+// Opened before the work begins, so that a file that cannot be written fails at once. With `--json
+// -` the report goes to standard error instead of standard output.
 class Output {
  public:
   explicit Output(const FlagTexts& given) : quiet_(given.quiet && truth("quiet", *given.quiet)) {
@@ -56,7 +54,7 @@ class Output {
 
   Progress progress() const { return {Progress::style(quiet_), std::cerr}; }
 
-  // Where the report goes; null for nowhere.
+  // Returns the stream of the report; null for none.
   std::ostream* report() const {
     if (!json_ || !json_->is_standard_output()) return &std::cout;
     return quiet_ ? nullptr : &std::cerr;
@@ -64,7 +62,7 @@ class Output {
 
   void write(const Json& numbers) const {
     if (!json_) return;
-    // Names and values that come from files may be anything; JSON is UTF-8.
+    // Names and values from files may hold any bytes; JSON must be UTF-8.
     json_->write(numbers.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   }
   bool wants_json() const { return json_.has_value(); }

@@ -90,7 +90,7 @@ std::vector<std::string> parts_of(std::string_view text, std::string_view separa
 
 namespace {
 
-// The distance of Damerau and Levenshtein, without edits inside swapped pairs.
+// Returns the Damerau-Levenshtein distance, without edits inside swapped pairs.
 std::size_t slips(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
   for (std::size_t i = 0; i <= a.size(); ++i) d[i][0] = i;

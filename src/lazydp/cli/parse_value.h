@@ -1,5 +1,5 @@
 #pragma once
-// Text to numbers and lists, or a refusal that says what was given and what is allowed.
+// Parses text into numbers, lists and file names, or throws UserError that says what is allowed.
 
 #include <array>
 #include <cstddef>
@@ -15,11 +15,12 @@
 
 namespace lazydp::cli {
 
-// All of `text` as a whole number from `least` to `most`.
+// Parses all of `text` as a whole number from `least` to `most`.
 std::uint64_t whole_number(std::string_view name, std::string_view text, std::uint64_t least,
                            std::uint64_t most);
 
-// All of `text` as a number, infinities included; nothing for anything else, NaN among it.
+// Parses all of `text` as a number, infinities included; returns nothing for any other text,
+// including NaN.
 std::optional<double> number(std::string_view text);
 
 double positive(std::string_view name, std::string_view text);          // and finite
@@ -31,10 +32,10 @@ double between_0_and_1(std::string_view name, std::string_view text,
 
 bool truth(std::string_view name, std::string_view text);  // true | false
 
-// The parts of `text` between any of `separators`; empty parts are kept.
+// Returns the parts of `text` between any of `separators`; empty parts are kept.
 std::vector<std::string> parts_of(std::string_view text, std::string_view separators);
 
-// The value that goes with one of a few names.
+// Returns the value that belongs to one of a few names.
 template <class Value, std::size_t count>
 Value choice(std::string_view name, std::string_view text,
              const std::array<std::pair<std::string_view, Value>, count>& choices) {
@@ -46,24 +47,22 @@ Value choice(std::string_view name, std::string_view text,
   refuse(name, text, allowed);
 }
 
-// The name that somebody who mistyped may have meant.
-
-// The one of `names` with the fewest slips (a letter added, lost, changed, or two swapped) from
-// `typed`; empty when even that has too many to be a slip.
+// Returns the one of `names` with the fewest slips (a letter added, lost, changed, or two swapped)
+// from `typed`, which is likely mistyped; empty if even that has too many.
 std::string_view nearest(std::string_view typed, std::span<const std::string_view> names);
 
-// The files that stand beside the flags of a verb.
-
+// The positional arguments of a verb that writes a file.
 struct InputsAndOutput {
   std::vector<std::string> inputs;
   std::string output;
 };
 
-// All but the last, and the last. UserError if the output is one of the inputs, or a file that is
-// there and is no data file: somebody may have forgotten to name one.
+// Splits the operands into all but the last, and the last. Throws UserError if the output is one of
+// the inputs, or an existing file that is no data file: the user may have forgotten to name an
+// output.
 InputsAndOutput inputs_and_output(const FlagTexts& given);
 
-// UserError if `path` is there and is no data file.
+// Throws UserError if `path` exists and is no data file.
 void refuse_to_replace(const std::string& path);
 
 }  // namespace lazydp::cli

@@ -14,11 +14,12 @@ namespace lazydp::cli {
 void limit_openmp_spinning(char** words) {
   constexpr const char* kSpins = "GOMP_SPINCOUNT";
   if (std::getenv(kSpins) != nullptr || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  // By its own path: started as /proc/self/exe the program would be called "exe" in process lists.
+  // Starts it by its own path: as /proc/self/exe the program would be called "exe" in process
+  // lists.
   std::array<char, 4096> program{};
   const ssize_t length = readlink("/proc/self/exe", program.data(), program.size() - 1);
   if (length <= 0 || length == static_cast<ssize_t>(program.size()) - 1) return;
-  constexpr const char* kFew = "1000";  // some microseconds of spinning
+  constexpr const char* kFew = "1000";  // a few microseconds of spinning
   if (setenv(kSpins, kFew, 1) != 0) return;
   execv(program.data(), words);  // returns only if it fails, and then nothing is lost
 }
@@ -27,8 +28,8 @@ namespace {
 
 constexpr std::array kSignals = {SIGINT, SIGTERM, SIGHUP};
 
-// A signal handler can reach nothing else.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+// A signal handler can reach nothing but a global.
+//  NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile std::sig_atomic_t arrived = 0;
 
 extern "C" void remember_signal(int signal) {
@@ -44,7 +45,7 @@ InterruptWatch::InterruptWatch() {
   action.sa_flags = static_cast<int>(SA_RESETHAND) | SA_RESTART;
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &action, &before_[i]);
-    // Who started the program wants it to hear nothing of this one: nohup.
+    // The parent process had this signal ignored, as nohup does: keep it so.
     if (before_[i].sa_handler == SIG_IGN) sigaction(kSignals[i], &before_[i], nullptr);
   }
 }
@@ -59,8 +60,8 @@ int InterruptWatch::signal() const {
 
 namespace {
 
-// A signal handler can reach nothing else.
-// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+// A signal handler can reach nothing but a global.
+//  NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 volatile std::sig_atomic_t code = 0;
 
 void say(const char* text) {
@@ -68,10 +69,10 @@ void say(const char* text) {
   static_cast<void>(ignored);
 }
 
-// Calls nothing that a signal handler may not.
+// Calls only functions that are safe in a signal handler.
 extern "C" void explain_bus_error(int signal, siginfo_t* info, void*) {
   const char* path = file_mapped_at(info->si_addr);
-  if (path == nullptr) {  // a bug: let it end as such
+  if (path == nullptr) {  // a bug: let the signal end the program
     std::signal(signal, SIG_DFL);
     return;
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Scripts that complete this program's words in a shell, made of the verbs and flags there are.
+// Shell completion and man pages, generated from the verbs and flags.
 
 #include <span>
 #include <string>
@@ -9,17 +9,17 @@
 
 namespace lazydp::cli {
 
-// The manual as man pages, made of the verbs and flags there are.
-
+// A man page.
 struct ManualPage {
   std::string file;  // lazydp-train.1
-  std::string text;  // in man's own language
+  std::string text;  // in roff
 };
 
-// One page for the program and one for each verb.
+// Returns one page for the program and one for each verb.
 std::vector<ManualPage> manual_pages(std::span<const Verb> verbs);
 
-// `shell` is bash, zsh or fish; UserError for any other.
+// Returns a script that completes this program's words. `shell` is bash, zsh or fish; throws
+// UserError for any other.
 std::string completion_script(std::string_view shell, std::span<const Verb> verbs);
 
 }  // namespace lazydp::cli

@@ -1,4 +1,4 @@
-// DP-SGD(F): norms from layer inputs and output gradients, and a single backward pass.
+// DP-SGD(F): computes norms from layer inputs and output gradients, with a single backward pass.
 //
 // Back-propagation is linear in each example's output gradient, so clipping can wait until it is
 // over: scaling row i of every output gradient by example i's factor gives what a second, weighted

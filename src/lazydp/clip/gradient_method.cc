@@ -12,7 +12,7 @@ namespace lazydp {
 
 namespace {
 
-// out[j] = sum over rows of m[.][j], rows in order.
+// Writes out[j] = sum over rows of m[.][j], rows in order.
 void sum_rows(ConstMatrixView m, std::span<float> out) {
   constexpr std::size_t kColumns = 64;
   parallel_blocks(m.cols, kColumns, [&](std::size_t begin, std::size_t end) {

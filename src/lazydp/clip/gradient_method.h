@@ -1,5 +1,5 @@
 #pragma once
-// From a batch to the sum of its clipped per-example gradients: the four ways.
+// Computes the sum of a batch's clipped per-example gradients, in four ways.
 
 #include <cmath>
 #include <cstddef>
@@ -15,11 +15,9 @@
 
 namespace lazydp {
 
-// How much of an example's gradient is kept.
-
-// min(1, C / norm), a hair less so that rounding can't carry a norm beyond C; and 0 for a norm that
-// is not finite: that example is left out, because a NaN in the sum, or an exception, would tell
-// that it was there.
+// Returns the factor that clips an example's gradient: min(1, C / norm), minus a margin so that
+// rounding cannot carry a norm beyond C; and 0 for a norm that is not finite: that example is left
+// out, because a NaN in the sum, or an exception, would reveal that it was there.
 inline float clip_factor(double squared_norm, double clip_norm) {
   if (!std::isfinite(squared_norm)) return 0.0f;
   constexpr double kBelow = 1.0 - 1e-5;
@@ -31,63 +29,64 @@ inline float clip_factor(double squared_norm, double clip_norm) {
 // A sum over the batch, never a mean: the noise is calibrated to the sensitivity of a sum. Table
 // gradients are views of the batch and of the model's buffers, valid until its next forward().
 struct Gradient {
-  std::vector<float> dense;  // as Model::parameters()
+  std::vector<float> dense;  // laid out as Model::parameters()
   std::vector<TableGradient> tables;
 };
 
 enum class ClipMethod : std::uint8_t {
   none,         // plain sum, no clipping: SGD
-  materialize,  // every example's whole gradient is formed, clipped and added: DP-SGD(B)
-  reweight,     // layer by layer, example gradients are formed for their norm; then back-propagates
+  materialize,  // forms, clips and adds every example's whole gradient: DP-SGD(B)
+  reweight,     // forms example gradients layer by layer for their norm; then back-propagates
                 // again with weighted losses: DP-SGD(R)
   ghost,        // norms straight from layer inputs and output gradients, one backward: DP-SGD(F)
 };
 
-// What materialising costs in memory, for reports; zeros for the other methods.
+// The memory that materializing takes, for reports; zeros for the other methods.
 struct Microbatches {
-  std::size_t examples = 0;        // whose gradients are held at a time
-  std::size_t bytes_one_pass = 0;  // that holding those of the whole batch would take
+  std::size_t examples = 0;        // examples whose gradients are held at a time
+  std::size_t bytes_one_pass = 0;  // bytes that holding those of the whole batch would take
 };
 
-// Hears of the gradients of tables, clipped, before those of dense layers have been added up: they
-// may have a way to go meanwhile.
+// Receives the clipped gradients of tables before those of dense layers have been summed, so that
+// they can be sent to other ranks meanwhile.
 using TablesReady = std::function<void(std::span<const TableGradient>)>;
 
 class GradientMethod {
  public:
   virtual ~GradientMethod() = default;
 
-  // `model` has just run forward() on `batch`. Each example's gradient over all parameters, tables
-  // included, is scaled to an L2 norm of at most `clip_norm`; an example whose gradient is not
-  // finite is left out, and nothing tells that it was there.
+  // Computes the sum of clipped gradients. `model` has just run forward() on `batch`. Each
+  // example's gradient over all parameters, tables included, is scaled to an L2 norm of at most
+  // `clip_norm`; an example whose gradient is not finite is left out, and nothing reveals that it
+  // was there.
   virtual void compute(Model& model, const Batch& batch, double clip_norm, Gradient& gradient,
                        StageClock& stages, const TablesReady& ready = {}) = 0;
 
   virtual Microbatches microbatches() const { return {}; }
 };
 
-// `pooling` is how bags become vectors. `memory_budget` bounds what `materialize` holds at a time.
+// `pooling` says how bags become vectors. `memory_budget` bounds the bytes that `materialize` holds
+// at a time.
 std::unique_ptr<GradientMethod> make_gradient_method(ClipMethod method, Pooling pooling,
                                                      std::size_t memory_budget);
 
-// The four gradient methods, each in a file of its own, and what they share.
-
+// The four methods, each in a file of its own, and the functions that they share.
 std::unique_ptr<GradientMethod> make_plain(Pooling pooling);
 std::unique_ptr<GradientMethod> make_materialize(Pooling pooling, std::size_t memory_budget);
 std::unique_ptr<GradientMethod> make_reweight(Pooling pooling);
 std::unique_ptr<GradientMethod> make_ghost(Pooling pooling);
 
-// The sum over examples of what the tape holds: dense weight gradients by one product a layer,
-// table gradients as factors.
+// Sum over examples the gradients that the tape holds: dense weight gradients by one product a
+// layer, table gradients as factors.
 void sum_dense(const Tape& tape, std::size_t parameters, std::vector<float>& dense);
 void refer_to_tables(const Tape& tape, const Batch& batch, Pooling pooling,
                      std::vector<TableGradient>& tables);
 
-// Squared norm of example i's gradient of all tables.
+// Returns the squared norm of example i's gradient of all tables.
 double squared_tables_norm(const Tape& tape, const Batch& batch, Pooling pooling, std::size_t i);
 
-// Scales example i's share of a gradient by `factor`. A factor of 0 selects: whatever was there,
-// zeros are left.
+// Scales example i's share of a gradient by `factor`. A factor of 0 selects: whatever the values
+// were, it writes zeros.
 void scale_row(std::span<float> row, float factor);
 
 }  // namespace lazydp

@@ -1,4 +1,4 @@
-// DP-SGD(B): every example's gradient is formed in full, measured, clipped and added (Abadi et al.
+// DP-SGD(B): forms every example's gradient in full, measures, clips and adds it (Abadi et al.
 // 2016). It shares no norm formula with the other methods, so that comparing with it proves
 // something.
 
@@ -14,7 +14,7 @@
 namespace lazydp {
 namespace {
 
-// One example's gradient of one table as rows, a repeated id adding to the row it already has.
+// One example's gradient of one table, by row; a repeated id adds to the row that it already has.
 class TableRows {
  public:
   void form(const Bags& bags, Pooling pooling, std::size_t example,
@@ -76,8 +76,8 @@ class Materialize : public GradientMethod {
   }
 
  private:
-  // formed_.row(i) = the dense gradient of example first + i; its table gradients are formed and
-  // measured, and the pooled gradients they came from scaled to what clipping leaves.
+  // Writes the dense gradient of example first + i to formed_.row(i). Forms and measures its table
+  // gradients, and scales the pooled gradients that they came from to what clipping leaves.
   void form_and_measure(const Tape& tape, const Batch& batch, std::size_t first, std::size_t count,
                         double clip_norm, std::size_t parameters) {
     formed_.reshape(count, parameters);

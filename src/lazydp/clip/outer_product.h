@@ -1,5 +1,5 @@
 #pragma once
-// One example's gradient of one linear layer, formed in full.
+// Forms one example's gradient of one linear layer in full.
 
 #include <cstddef>
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace lazydp {
 
-// out = (d xᵀ, d): W's gradient row by row, then b's. `out` has layer.parameters() floats.
+// Writes out = (d xᵀ, d): W's gradient row by row, then b's. `out` has layer.parameters() floats.
 inline void form_layer_gradient(const LayerTrace& layer, std::size_t example,
                                 std::span<float> out) {
   const auto x = layer.inputs.row(example);

@@ -1,5 +1,5 @@
-// DP-SGD(R): example gradients are formed layer by layer for their norm and dropped; then the
-// weighted losses are back-propagated once more (Lee and Kifer 2021).
+// DP-SGD(R): forms example gradients layer by layer for their norm and drops them; then
+// back-propagates the weighted losses once more (Lee and Kifer 2021).
 
 #include <algorithm>
 #include <vector>

@@ -18,7 +18,7 @@ std::uint64_t scattered(RowId row) {
 }  // namespace
 
 bool BagCoefficients::surely_distinct(std::span<const RowId> ids) {
-  constexpr std::size_t kWorthIt = 256;  // with more, some two would share a bit
+  constexpr std::size_t kWorthIt = 256;  // with more ids, two are likely to share a bit
   if (ids.size() > kWorthIt) return false;
   constexpr int kUnused = 64 - kFilterBits;
   std::uint64_t seen = 0;
@@ -41,7 +41,7 @@ void BagCoefficients::start(std::size_t ids) {
   }
 }
 
-// Where the row is, with coefficient 0 if the bag has not named it yet.
+// Returns the row's slot, with coefficient 0 if the row has not occurred in the bag yet.
 std::size_t BagCoefficients::find(RowId row) {
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = (scattered(row) >> 32) & mask;
@@ -75,7 +75,7 @@ float BagCoefficients::squared(const Bags& bags, Pooling mode, std::size_t examp
   for (std::size_t k = first; k < first + length; ++k) {
     slots_[find(bags.ids[k])].coefficient += share * bags.weight(k);
   }
-  // Of totals: a running sum of squares would lose what cancels.
+  // Squares totals: a running sum of squares would lose terms that cancel.
   for (const std::uint32_t at : used_) sum += slots_[at].coefficient * slots_[at].coefficient;
   return sum;
 }
@@ -84,14 +84,14 @@ namespace {
 
 constexpr std::size_t kExamplesPerTask = 64;
 
-// A row that a bag of the example names.
+// An occurrence of a row in a bag of the example.
 struct Use {
   RowId row = 0;
   double coefficient = 0.0;
   const float* gradient = nullptr;
 };
 
-// The uses of one example, those of one row side by side.
+// Gathers the occurrences of one example, those of one row side by side.
 void gather_uses(std::span<const TableCall> calls, std::size_t example, std::vector<Use>& uses) {
   uses.clear();
   for (const TableCall& call : calls) {

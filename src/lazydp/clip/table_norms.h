@@ -1,5 +1,5 @@
 #pragma once
-// Norms of all examples' gradients of one table, whatever the model looked up where.
+// Norms of examples' gradients of one table, for any number of look-ups and calls.
 
 #include <array>
 #include <cstddef>
@@ -13,23 +13,23 @@
 
 namespace lazydp {
 
-// The norm of one example's gradient of one table, without forming it.
-
-// Adds up, row by row, the coefficients with which a bag names rows: the bag's gradient is that sum
-// times the gradient of the pooled vector. Keeps its memory from bag to bag; one for each thread.
+// Computes the norm of one example's gradient of one table without forming it.
+//
+// Sums, row by row, the coefficients of a bag's occurrences: the bag's gradient is that sum times
+// the gradient of the pooled vector. Keeps its memory from bag to bag; each thread has its own.
 class BagCoefficients {
  public:
-  // Sum over distinct rows u of the bag of (total coefficient of u)^2. An id that occurs m times
-  // counts m^2, not m: that is the trap which voids a guarantee.
+  // Returns the sum over distinct rows u of the bag of (total coefficient of u)^2. An id that
+  // occurs m times counts m^2, not m: counting m would void the guarantee.
   float squared(const Bags& bags, Pooling mode, std::size_t example);
 
  private:
-  // Whether certainly no row occurs twice: asked first, because nearly always it is so, and a
-  // filter tells it without a branch that depends on the ids.
+  // Returns whether certainly no row occurs twice. Called first, because that is nearly always so,
+  // and a filter tells it without a branch that depends on the ids.
   bool surely_distinct(std::span<const RowId> ids);
 
-  // An open-addressing table whose entries of earlier bags are told by their stamp: nothing is ever
-  // cleared, and nothing is sorted.
+  // An open-addressing table whose entries of earlier bags have another stamp: it is never cleared,
+  // and nothing is sorted.
   struct Slot {
     RowId row = 0;
     std::uint32_t stamp = 0;
@@ -55,20 +55,21 @@ struct TableCall {
 };
 
 // Adds to squared[i] the squared norm of example i's gradient of the table, which has one bag for
-// each example: sum over rows u of (total coefficient of u)^2 x |gradient of the bag|^2. What a row
-// receives from its bag m times counts m^2.
+// each example: sum over rows u of (total coefficient of u)^2 x |gradient of the bag|^2. A row that
+// occurs m times in its bag counts m^2.
 void add_squared_table_norms(const TableCall& call, std::span<float> squared);
 
-// The gradients of a table row by row: each example names each of its rows once.
+// The gradients of a table by row: each example has each of its rows once.
 struct MergedRows {
-  Bags bags;                       // of one row each, example after example
-  Matrix values;                   // bags x dim: what the row receives from the example
-  std::vector<std::size_t> first;  // of example i's rows among the bags; the last is their number
+  Bags bags;                       // one row each, example after example
+  Matrix values;                   // bags x dim: gradient of the row for the example
+  std::vector<std::size_t> first;  // index of example i's first bag; the last is the number of bags
 };
 
-// Adds up, in double precision, what an example gives a row in all bags of all calls. Terms of one
-// example may cancel: a norm of what is left, and a sum of what was given, would not be of the same
-// gradient. Whoever clips the merged rows and applies those very values applies what was measured.
+// Sums, in double precision, an example's gradient of each row over all bags of all calls. Terms of
+// one example may cancel, so that the norm of the merged sum and the sum of the unmerged terms
+// could belong to different gradients. A caller that clips the merged rows and applies these very
+// values applies what was measured.
 MergedRows merge_rows(std::span<const TableCall> calls, std::size_t examples);
 
 // Adds to squared[i] the squared norm of example i's rows.

@@ -1,5 +1,6 @@
 #pragma once
-// One mini-batch: dense features, labels, and the bags of rows that each table is asked for.
+// One mini-batch: dense features, labels, and the bags of rows that each example looks up in each
+// table.
 
 #include <cstddef>
 #include <vector>
@@ -17,9 +18,8 @@ struct Batch {
   std::vector<Bags> bags;     // one for each table
 };
 
-// Gives a batch the shape of examples whose bags are all equally long, ready to be filled in.
-
-// Afterwards the ids, labels and features are unspecified, and everything else is set.
+// Shapes a batch of examples whose bags are all equally long, ready to be filled in. Leaves the
+// ids, labels and features unspecified, and sets everything else.
 inline void shape_batch(Batch& batch, std::size_t size, std::size_t dense_features,
                         std::size_t tables, std::size_t bag_length) {
   batch.size = size;

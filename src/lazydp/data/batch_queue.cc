@@ -25,7 +25,7 @@ void ReadAhead::read(Step t, Batch& batch) {
     wanted_ = step;
     changed_.notify_all();
   };
-  // What it may be working on must end before something else can begin.
+  // The read that may be in progress must end before another can begin.
   changed_.wait(lock, [&] { return wanted_ == 0 || ready_ == wanted_; });
   if (ready_ != t) {
     ready_ = 0;
@@ -39,7 +39,7 @@ void ReadAhead::read(Step t, Batch& batch) {
 }
 
 void ReadAhead::run() {
-  set_thread_count(1);  // of loops that this thread starts
+  set_thread_count(1);  // for loops that this thread starts
   std::vector<ExampleId> examples;
   std::unique_lock lock(guard_);
   for (;;) {
@@ -84,8 +84,8 @@ const Batch& BatchQueue::next() const {
   return next_.batch;
 }
 
-// An entry is marked as empty while it is read into: should reading fail, nobody takes it for
-// whole.
+// Marks the entry as empty while it is filled: if reading fails, a partial batch is not mistaken
+// for a whole one.
 void BatchQueue::fill(Entry& entry, Step t) {
   if (entry.step == t) return;
   entry.step = 0;

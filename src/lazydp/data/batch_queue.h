@@ -1,5 +1,5 @@
 #pragma once
-// The two-entry input queue: the batch of this step and, when asked for, the batch of the next.
+// The two-entry input queue: the batch of this step and, with look-ahead, the batch of the next.
 
 #include <condition_variable>
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace lazydp {
 
-// A thread that reads the batch of the next step while this one is computed.
-
-// Gives what reading on the spot would give, for steps in any order; steps that follow each other
-// are there already. It reads on one core, so that the loops of a step keep theirs.
+// Reads the batch of the next step on a thread of its own while this step is computed.
+//
+// Returns the same batches as synchronous reading, for steps in any order; for consecutive steps
+// the batch is already there. It reads on one core, so that the loops of a step keep theirs.
 class ReadAhead {
  public:
   ReadAhead(const Dataset& dataset, const Sampler& sampler);
@@ -27,8 +27,8 @@ class ReadAhead {
   ReadAhead(const ReadAhead&) = delete;
   ReadAhead& operator=(const ReadAhead&) = delete;
 
-  // Makes `batch` that of step t, and starts on that of t + 1. What went wrong in the thread is
-  // thrown here.
+  // Makes `batch` that of step t, and starts to read that of t + 1. Rethrows the thread's
+  // exception.
   void read(Step t, Batch& batch);
 
  private:
@@ -38,8 +38,8 @@ class ReadAhead {
   const Sampler& sampler_;
   std::mutex guard_;
   std::condition_variable changed_;
-  Step wanted_ = 0;  // 0: nothing
-  Step ready_ = 0;   // what `batch_` holds, or `failure_` is about; 0: nothing
+  Step wanted_ = 0;  // 0: none
+  Step ready_ = 0;   // step that `batch_` holds, or that `failure_` is about; 0: none
   bool ending_ = false;
   Batch batch_;
   std::exception_ptr failure_;
@@ -47,11 +47,11 @@ class ReadAhead {
 };
 
 enum class LookAhead : std::uint8_t { off, on };
-enum class Reading : std::uint8_t { on_the_spot, ahead };  // ahead: by a thread of its own
+enum class Reading : std::uint8_t { on_the_spot, ahead };  // ahead: on a thread of its own
 
-// What a step reads is a pure function of (data set, sampler, t), whichever steps were read before:
-// the queue only saves reading a batch twice, or waiting for it. Both must outlive it. Once batches
-// have had their largest size, advancing allocates nothing.
+// The batch of a step is a pure function of (data set, sampler, t), whichever steps were read
+// before: the queue only avoids reading a batch twice, or waiting for it. Data set and sampler must
+// outlive the queue. Once batches have had their largest size, advancing allocates nothing.
 class BatchQueue {
  public:
   BatchQueue(const Dataset& dataset, const Sampler& sampler, LookAhead look_ahead = LookAhead::on,
@@ -68,7 +68,7 @@ class BatchQueue {
 
  private:
   struct Entry {
-    Step step = 0;  // 0: holds nothing
+    Step step = 0;  // 0: empty
     Batch batch;
   };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Examples by number.
+// The interface of a data set: examples by number.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,18 +18,17 @@ class Dataset {
  public:
   virtual ~Dataset() = default;
 
-  virtual std::uint64_t size() const = 0;          // examples
+  virtual std::uint64_t size() const = 0;          // number of examples
   virtual std::size_t dense_features() const = 0;  // columns of Batch::dense
   virtual std::vector<RowId> table_rows()
       const = 0;  // every id of table k is below table_rows()[k]
 
-  // Makes `batch` hold these examples in this order. Memory of `batch` is reused. Ids are in range:
-  // a data set checks what it reads, so that nobody behind it has to.
+  // Makes `batch` hold these examples in this order. Reuses the memory of `batch`. Ids are in
+  // range: a data set checks what it reads, so that its readers need not.
   virtual void read(std::span<const ExampleId> examples, Batch& batch) const = 0;
 };
 
-// In place of data where none is read: settling and releasing need its public size at most.
-
+// Stands in for data that is never read: settling and releasing need at most its public size.
 class AbsentData : public Dataset {
  public:
   explicit AbsentData(std::uint64_t examples) : examples_(examples) {}

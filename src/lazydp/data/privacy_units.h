@@ -1,5 +1,6 @@
 #pragma once
-// Privacy units: all examples that belong to one person, say, taken together.
+// Privacy units: groups of examples that are protected together, such as all examples of one
+// person.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,17 +13,18 @@
 
 namespace lazydp {
 
-// Eight bytes an example, and sixteen more while it is made.
+// Groups examples by unit. Takes eight bytes an example, and sixteen more while it is built.
 class Units {
  public:
-  // By the hashes of a key, one for each example; 0 makes an example a unit of its own.
+  // Groups by the hashes of a key, one for each example; with hash 0 an example is a unit of its
+  // own.
   explicit Units(std::span<const std::uint64_t> keys);
 
-  // By a key column of what is trained on.
+  // Groups the examples of a training part by a key column.
   static Units of(const Part& part, std::size_t key);
 
   std::uint64_t size() const { return starts_.size() - 1; }
-  // The examples of unit u, by number, ascending.
+  // Returns the numbers of unit u's examples, ascending.
   std::span<const std::uint32_t> members(std::uint64_t u) const {
     return std::span(members_).subspan(starts_[u], starts_[u + 1] - starts_[u]);
   }
@@ -33,10 +35,10 @@ class Units {
   std::vector<std::uint32_t> starts_;
 };
 
-// Every unit joins every step with probability `rate`, independently, and sends one of its
-// examples, drawn uniformly and anew in every step. So a unit has at most one example in a batch,
-// and clipping an example's gradient is clipping the unit's. `units` outlives the sampler; `name`
-// says in words what a unit is.
+// Returns a sampler in which every unit joins every step with probability `rate`, independently,
+// with one of its examples, drawn uniformly and anew in every step. A unit therefore has at most
+// one example in a batch, and clipping an example's gradient is clipping the unit's. `units` must
+// outlive the sampler; `name` says in words what a unit is.
 std::unique_ptr<Sampler> make_unit_sampler(const Seed& seed, const Units& units, double rate,
                                            std::string name);
 

@@ -22,10 +22,10 @@ class PoissonSampler final : public Sampler {
     room_ = static_cast<std::size_t>(expected + 6.0 * std::sqrt(expected) + 16.0);
   }
 
-  // From one member of the batch to the next, the number of examples left out is geometric:
-  // P(gap >= k) = (1 - q)^k = P(log(u) / log(1 - q) >= k). So the work is that of the batch, not of
-  // the population. With q = 1 every gap is 0; a gap is compared before it is made an integer,
-  // because for a tiny q it may be larger than any integer.
+  // From one member of the batch to the next, the number of examples left out is geometric: P(gap
+  // >= k) = (1 - q)^k = P(log(u) / log(1 - q) >= k). The work is therefore proportional to the
+  // batch, not to the population. With q = 1 every gap is 0; a gap is compared before it is
+  // converted to an integer, because for a tiny q it may be larger than any integer.
   void draw(Step t, std::vector<ExampleId>& examples) const override {
     check(t >= 1, "steps count from 1");
     examples.clear();
@@ -48,7 +48,7 @@ class PoissonSampler final : public Sampler {
   std::uint64_t population_;
   double rate_;
   double log_miss_;   // log(1 - q), minus infinity for q = 1
-  std::size_t room_;  // more than this has a probability below 1e-8
+  std::size_t room_;  // a larger batch has a probability below 1e-8
 };
 
 }  // namespace
@@ -75,8 +75,7 @@ class ShuffledSampler final : public Sampler {
   ShuffledSampler(const Seed& seed, std::uint64_t population, std::uint64_t batch)
       : seed_(seed), population_(population), batch_(batch) {}
 
-  // All epochs laid end to end are one line; step t takes its places (t - 1) * batch ... t * batch
-  // - 1.
+  // All epochs form one sequence; step t takes positions (t - 1) * batch ... t * batch - 1 of it.
   void draw(Step t, std::vector<ExampleId>& examples) const override {
     check(t >= 1, "steps count from 1");
     examples.clear();
@@ -113,7 +112,7 @@ std::unique_ptr<Sampler> make_shuffled_sampler(const Seed& seed, std::uint64_t p
     throw UserError("the data has " + std::to_string(population) +
                     " examples; sampling needs between 1 and 2^40");
   }
-  // At most 2^31, so that a place (t - 1) * batch fits into 64 bits for every step.
+  // At most 2^31, so that the position (t - 1) * batch fits into 64 bits for every step.
   const std::uint64_t largest = std::min(population, std::uint64_t{1} << 31);
   if (batch < 1 || batch > largest) {
     throw UserError("batch is " + std::to_string(batch) + "; it must be between 1 and " +
@@ -149,7 +148,7 @@ std::uint64_t Permutation::operator()(std::uint64_t i) const {
   return i;
 }
 
-// Each half in turn is masked by a function of the other, which the same steps in reverse undo.
+// Masks each half in turn with a function of the other; the same steps in reverse undo it.
 std::uint64_t Permutation::pass(std::uint64_t i) const {
   std::uint64_t low = i & low_mask_;
   std::uint64_t high = i >> low_bits_;

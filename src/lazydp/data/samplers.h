@@ -1,5 +1,5 @@
 #pragma once
-// Which examples make up the batch of a step.
+// Samplers: which examples make up the batch of a step.
 
 #include <array>
 #include <cstddef>
@@ -22,51 +22,54 @@ class Sampler {
  public:
   virtual ~Sampler() = default;
 
-  // Makes `examples` the batch of step t >= 1. Its memory is reused.
+  // Makes `examples` the batch of step t >= 1. Reuses its memory.
   virtual void draw(Step t, std::vector<ExampleId>& examples) const = 0;
 
-  // Whether examples join independently of each other, as the accountants assume.
+  // Returns whether examples join independently of each other, as the accountants assume.
   virtual bool poisson() const = 0;
 
-  // Of a Poisson sampler: with which probability, and whether nobody can predict who joins.
+  // For a Poisson sampler: the probability of joining, and whether the draws are unpredictable.
   virtual double rate() const { return 0.0; }
   virtual bool secret() const { return false; }
 
-  // What joins, in words: what a claim protects.
+  // Returns in words what joins a step: the unit that a claim protects.
   virtual std::string unit() const { return kExampleUnit; }
 };
 
 inline constexpr std::uint64_t kMaxExamples = std::uint64_t{1} << 40;
 
-// Every example joins every step with probability `rate`, independently; ids ascend. A batch may be
-// empty. Privacy amplification rests on nobody knowing who joined: the seed must be secret.
+// Returns a sampler in which every example joins every step with probability `rate`, independently;
+// ids ascend. A batch may be empty. Privacy amplification requires that the members of a batch are
+// unknown to an adversary: the seed must be secret.
 std::unique_ptr<Sampler> make_poisson_sampler(const Seed& seed, std::uint64_t population,
                                               double rate);
 
-// Exactly `batch` examples a step, walking through a fresh permutation of all of them in every
-// epoch and across its end. For benchmarks: no accountant covers it, so no epsilon is claimed.
+// Returns a sampler of exactly `batch` examples a step, which walks through a fresh permutation of
+// all examples in every epoch and across its end. For benchmarks: no accountant covers it, so no
+// epsilon is claimed.
 std::unique_ptr<Sampler> make_shuffled_sampler(const Seed& seed, std::uint64_t population,
                                                std::uint64_t batch);
 
 enum class Sampling : std::uint8_t { poisson, shuffled };
 
-// `rate` is that of Poisson samples, `batch` the size of shuffled ones.
+// `rate` is used by Poisson sampling, `batch` by shuffled sampling.
 std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::uint64_t examples,
                                       double rate, std::uint64_t batch);
 
-// A keyed shuffle of 0 ... n - 1 that is computed where it is asked for: no table, no memory.
-
+// A keyed permutation of 0 ... n - 1 that is computed for one index at a time, without a table in
+// memory.
+//
 // A Feistel network permutes the smallest power of two that holds n; a value that lands outside is
-// sent through again until it lands inside ("cycle walking"), fewer than two passes on average.
-// Its round function is quick rather than secret: good for shuffling, not for privacy.
+// sent through again until it lands inside ("cycle walking"), fewer than two passes on average. Its
+// round function is fast rather than secret: good for shuffling, not for privacy.
 class Permutation {
  public:
-  static constexpr std::size_t kRounds = 8;  // even, so that the halves end where they began
+  static constexpr std::size_t kRounds = 8;  // even, so that the halves return to their sides
   using Keys = std::array<std::uint64_t, kRounds>;
 
   Permutation(std::uint64_t size, const Keys& keys);  // size in [1, 2^62]
 
-  // Where `i` goes; a bijection of [0, size).
+  // Returns the image of `i`; a bijection of [0, size).
   std::uint64_t operator()(std::uint64_t i) const;
 
  private:

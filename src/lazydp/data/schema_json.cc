@@ -59,7 +59,7 @@ Json json_of(const Schema& schema) {
 
 namespace {
 
-// Numbers first, then tables: the order in which a model has them.
+// Returns dense columns first, then tables: the order in which a model reads them.
 std::vector<Json> columns_read(const Json& schema) {
   std::vector<Json> columns;
   for (const bool dense : {true, false}) {
@@ -80,11 +80,11 @@ std::string name_of(const Json& column) {
 std::string text_of(const Json& column, const char* key) {
   if (!column.contains(key)) return "nothing";
   const std::string text = column[key].dump();
-  constexpr std::size_t kLong = 40;  // a vocabulary
+  constexpr std::size_t kLong = 40;  // shortens a vocabulary
   return text.size() <= kLong ? text : "another";
 }
 
-// The separator of several values is not compared: it is how the text was written.
+// The separator of several values is not compared: it only describes how the text was written.
 constexpr std::array kMeaning = {"role",        "rows",   "transform",
                                  "hexadecimal", "bucket", "vocabulary"};
 

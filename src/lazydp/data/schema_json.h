@@ -1,5 +1,5 @@
 #pragma once
-// A schema for machines: what inspect prints and what a released model says about its inputs.
+// A schema as JSON, for `inspect` and released models, and the comparison of two schemas.
 
 #include <string>
 
@@ -8,14 +8,12 @@
 
 namespace lazydp {
 
-// The same keys as in the TOML of a schema file.
+// Returns the schema under the same keys as in the TOML of a schema file.
 Json json_of(const Schema& schema);
 
-// Whether rows and numbers of two data sets mean the same.
-
-// What differs, with the column's name, between two schemas as json_of(Schema) writes them; empty
-// if a model of `trained` can read `other`. Columns are compared that a model reads, in their
-// order: names and everything that decides to which row or number a value goes.
+// Returns what differs, with the column's name, between two schemas as json_of(Schema) writes them;
+// empty if a model of `trained` can read `other`. Compares the columns that a model reads, in their
+// order: names and everything that decides to which row or number a value is mapped.
 std::string first_difference(const Json& trained, const Json& other);
 
 }  // namespace lazydp

@@ -10,7 +10,8 @@
 namespace lazydp {
 namespace {
 
-// One table of the file, whose keys are taken one by one; whoever has keys left was misunderstood.
+// One table of the file, whose keys are taken one by one; a key that is left at the end is unknown,
+// and an error.
 class Keys {
  public:
   Keys(const toml::table& table, std::string where) : table_(table), where_(std::move(where)) {}
@@ -31,7 +32,7 @@ class Keys {
     if (value < 0) refuse(key, "a whole number, 0 or above");
     out = static_cast<std::uint64_t>(value);
   }
-  // A list of texts, or one text for a list of one.
+  // Takes a list of texts, or one text for a list of one.
   void take(std::string_view key, std::vector<std::string>& out) {
     const toml::node* node = find(key);
     if (node == nullptr) return;
@@ -48,7 +49,7 @@ class Keys {
       out.push_back(text->get());
     }
   }
-  // 64 bits, which a whole number of TOML has not: so it may be text.
+  // A salt has 64 unsigned bits, more than a whole number of TOML, so it may be text.
   void take_salt(std::uint64_t& out) {
     const toml::node* node = table_.get("salt");
     if (node == nullptr || node->is_integer()) return take("salt", out);
@@ -59,7 +60,7 @@ class Keys {
     if (error != std::errc() || stop != end) refuse("salt", "a whole number below 2^64");
   }
 
-  // Numbers of sixteen hexadecimal digits, one after the other.
+  // Takes concatenated numbers of sixteen hexadecimal digits each.
   void take_hexadecimal(std::string_view key, std::vector<std::uint64_t>& out) {
     constexpr std::size_t kDigits = 16;
     std::string text;

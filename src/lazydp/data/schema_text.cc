@@ -6,7 +6,8 @@
 namespace lazydp {
 namespace {
 
-// The shortest text that reads back as the same number, and is of floating point to TOML.
+// Returns the shortest text that reads back as the same number, and that TOML takes for floating
+// point.
 std::string number_text(double value) {
   std::string text = exact_text(value);
   if (text.find_first_of(".en") == std::string::npos) text += ".0";
@@ -19,7 +20,8 @@ std::string list_text(const std::vector<std::string>& values) {
   return "[" + out + "]";
 }
 
-// Sixteen digits each, one after the other: a million of them are one value, quickly read.
+// Returns sixteen digits for each value, concatenated: a million of them are one TOML value,
+// quickly read.
 std::string hexadecimal(const std::vector<std::uint64_t>& values) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;

@@ -19,7 +19,7 @@ std::unique_ptr<Part> part_or_none(double share, std::unique_ptr<Part> part) {
   return share > 0.0 ? std::move(part) : nullptr;
 }
 
-// In [0, 1), independent of what the key is compared with elsewhere.
+// Maps a key to [0, 1), independently of the other uses of its hash.
 double place_of(std::uint64_t key) {
   key ^= key >> 32;
   key *= 0xD6E8FEB86659FD93u;
@@ -33,7 +33,7 @@ bool all_places(const Places& places) {
   return places.from <= 0.0 && places.to >= 1.0;
 }
 
-// Where the parts lie: what is trained on first, what is tested on last.
+// The intervals of the parts: training first, test last.
 struct PlacesOfParts {
   Places train, validation, test;
 
@@ -45,7 +45,8 @@ struct PlacesOfParts {
 
 }  // namespace
 
-// SplitMix64 (Steele, Lea and Flood 2014) at a fixed seed: neighbouring positions fall anywhere.
+// Hashes by SplitMix64 (Steele, Lea and Flood 2014) at a fixed seed: neighbouring positions are
+// mapped independently.
 double place_of_position(ExampleId position) {
   constexpr std::uint64_t kSeed = 0x6C617A7964700013u;
   std::uint64_t x = kSeed + (position + 1) * 0x9E3779B97F4A7C15u;
@@ -69,7 +70,7 @@ Part::Part(std::shared_ptr<const DataFile> file, const Places& places)
 Part::Part(std::shared_ptr<const DataFile> file, std::vector<std::uint32_t> members)
     : file_(std::move(file)), size_(members.size()), members_(std::move(members)) {}
 
-// The part's example i by position: the block that it is in, then one by one.
+// Returns the position of the part's example i: finds its block, then counts one by one.
 ExampleId Part::with_place(ExampleId i) const {
   if (all_places(places_)) return i;
   const auto after = std::ranges::upper_bound(before_, i);
@@ -81,7 +82,7 @@ ExampleId Part::with_place(ExampleId i) const {
 }
 
 void Part::read(std::span<const ExampleId> examples, Batch& batch) const {
-  thread_local std::vector<ExampleId> numbers;  // reading allocates nothing in steady state
+  thread_local std::vector<ExampleId> numbers;  // reading allocates nothing in the steady state
   numbers.clear();
   for (const ExampleId i : examples) {
     check(i < size_, "example within the part");

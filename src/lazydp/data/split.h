@@ -1,6 +1,5 @@
 #pragma once
-// Which examples of a data file are trained on, which are looked at while training, and which at
-// the end.
+// Splits a data file into training, validation and test parts.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,27 +13,29 @@
 namespace lazydp {
 
 struct SplitShares {
-  double validation = 0.0;  // of all examples; the rest after both is trained on
+  double validation = 0.0;  // share of all examples; the rest after both is trained on
   double test = 0.1;
 };
 
-// Where an example falls that is told from others by a number alone: in [0, 1), by a public hash
-// that is the same for ever.
+// Maps an example that is identified only by its position to [0, 1), by a public hash that never
+// changes.
 double place_of_position(ExampleId position);
 
-// From the first to below the second.
+// The interval [from, to).
 struct Places {
   double from = 0.0;
   double to = 1.0;
   bool contain(double place) const { return place >= from && place < to; }
 };
 
-// Some examples of a file, by number.
+// A part of a file's examples, renumbered from 0.
 class Part final : public Dataset {
  public:
-  // Those whose positions fall on `places`. An eighth of a byte for each example of the file.
+  // Takes the examples whose positions map into `places`. Memory: an eighth of a byte for each
+  // example of the file.
   Part(std::shared_ptr<const DataFile> file, const Places& places);
-  // These. Four bytes each: a file that is split by a key has fewer than 2^32 examples.
+  // Takes these examples. Memory: four bytes each; a file that is split by a key has fewer than
+  // 2^32 examples.
   Part(std::shared_ptr<const DataFile> file, std::vector<std::uint32_t> members);
 
   std::uint64_t size() const override { return size_; }
@@ -42,7 +43,7 @@ class Part final : public Dataset {
   std::vector<RowId> table_rows() const override { return file_->table_rows(); }
   void read(std::span<const ExampleId> examples, Batch& batch) const override;
 
-  // The number in the file of this part's example i.
+  // Returns the number in the file of this part's example i.
   ExampleId in_file(ExampleId i) const {
     return members_.empty() ? with_place(i) : ExampleId{members_[i]};
   }
@@ -54,8 +55,8 @@ class Part final : public Dataset {
   std::shared_ptr<const DataFile> file_;
   std::uint64_t size_ = 0;
   std::vector<std::uint32_t> members_;
-  Places places_;                      // if it has no members; all of them if `before_` is empty
-  std::vector<std::uint64_t> before_;  // each block of positions: how many of the part are
+  Places places_;                      // if it has no members; all of [0, 1) if `before_` is empty
+  std::vector<std::uint64_t> before_;  // by block of positions: examples of the part before it
 };
 
 struct Split {
@@ -64,14 +65,15 @@ struct Split {
   std::unique_ptr<Part> test;        // null likewise
 };
 
-// By the hash of an example's position in the file. Which part an example is in depends on its
+// Splits by the hash of an example's position in the file. The part of an example depends on its
 // position and on the shares, and on nothing else: an example that is blanked, or added at the end,
 // moves no other one, so that data sets which differ in one example differ in one after the split.
-// How large a part is follows from the size of the file. UserError if nothing is left to train on.
+// The size of a part follows from the size of the file. Throws UserError if nothing is left to
+// train on.
 Split split_by_position(const std::shared_ptr<const DataFile>& file, const SplitShares& shares);
 
-// By the hash of a key column: examples with the same key are all in the same part, whatever else
-// the file holds. An example without a key stands for itself.
+// Splits by the hash of a key column: examples with the same key are all in the same part, whatever
+// else the file holds. An example without a key is placed on its own.
 Split split_by_key(const std::shared_ptr<const DataFile>& file, std::size_t key,
                    const SplitShares& shares);
 

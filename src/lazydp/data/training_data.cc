@@ -15,11 +15,11 @@ std::uint64_t DataSource::examples() const {
 }
 
 double DataSource::bytes() const {
-  if (file) return 0.0;  // it is mapped: what was read may leave memory again
+  if (file) return 0.0;  // the file is mapped: pages that were read may leave memory again
   const auto* size = std::get_if<ClickSize>(&what);
   if (size == nullptr) return 0.0;
   const ClickShape shape = ClickShape::of(*size);
-  constexpr double kClickBytes = 85.0;  // an example
+  constexpr double kClickBytes = 85.0;  // bytes an example
   return kClickBytes * static_cast<double>(shape.train + shape.held_out);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The data that a run learns from: a file, or a synthetic task.
+// The data of a run: a file, or a synthetic task.
 
 #include <cstdint>
 #include <memory>
@@ -15,41 +15,42 @@
 
 namespace lazydp {
 
-// Where the data comes from. A file is open; a synthetic task has not been made yet.
+// The origin of the data. A file is open; a synthetic task has not been generated yet.
 struct DataSource {
-  std::string name;  // as --synthetic takes it, or of the file
+  std::string name;  // as --synthetic takes it, or the file's
   Synthetic what;
-  std::shared_ptr<const TrainingFile> file;  // null: a synthetic one
-  // Of a task to be timed: so many that even the largest tables are looked up all over, and not at
-  // the same rows again.
+  std::shared_ptr<const TrainingFile> file;  // null: synthetic
+  // The size of a task that is only timed: so many examples that even the largest tables are looked
+  // up all over, and not at the same rows again.
   std::uint64_t timing_examples = std::uint64_t{1} << 26;
 
   bool learnable() const { return file || std::holds_alternative<ClickSize>(what); }
   bool has_held_out() const { return file ? file->test || file->validation : learnable(); }
   std::string in_words() const { return (file ? "data " : "synthetic ") + name; }
-  std::uint64_t examples() const;  // (or units) to train on: the public size of the data
-  double bytes() const;            // that holding it takes
+  std::uint64_t examples() const;  // examples (or units) to train on: the public size of the data
+  double bytes() const;            // bytes of memory that holding it takes
 };
 
-// Public: its name, its size, what was protected, and the schema that new data needs. A released
-// model's card says it.
+// Returns the public facts for a released model's card: the data's name, its size, what was
+// protected, and the schema that new data needs.
 Json card_of(const DataSource& source);
 
-// Equal for equal data, split and protected in the same way, wherever the file lies. Tells whether
-// a run goes on with its own data.
+// Returns a value that is equal for equal data, split and protected in the same way, wherever the
+// file lies. A resumed run compares it to check that it continues with its own data.
 Json identity_of(const DataSource& source);
 
-// The examples of a run, in their parts.
+// The examples of a run, by part.
 struct TrainingData {
   std::shared_ptr<const Dataset> train;
-  std::shared_ptr<const Dataset> validation;  // looked at while training; null: held_out
-  std::shared_ptr<const Dataset> held_out;    // null where there is nothing to learn
-  double bayes_auc = 0.0;                     // NaN there
+  std::shared_ptr<const Dataset> validation;  // evaluated during training; null: held_out
+  std::shared_ptr<const Dataset> held_out;    // null if there is nothing to learn
+  double bayes_auc = 0.0;                     // NaN if there is nothing to learn
   double bayes_logloss = 0.0;
-  std::shared_ptr<const TrainingFile> file;  // what `train` is of; null: a synthetic one
+  std::shared_ptr<const TrainingFile> file;  // the file that `train` is part of; null: synthetic
 };
 
-// Look-ups to be timed have `timing`'s shape; its number of examples is the source's.
+// Loads the data. Look-ups that are only timed have `timing`'s shape, but the source's number of
+// examples.
 TrainingData load_data(const DataSource& source, TimingShape timing);
 
 }  // namespace lazydp

@@ -21,7 +21,8 @@ std::size_t key_column(const DataFile& file, const char* flag, const std::string
   refuse(flag, name, allowed + "; columns with key = true in the schema can be named");
 }
 
-// Which data files the claim tells apart: those that also differ in one unit after the split.
+// Says which data files the claim is about: neighbours that also differ in one unit after the
+// split.
 std::string neighbours_in_words(const std::string& column, bool by_unit, bool whole) {
   const std::string unit = by_unit ? "unit, with all its examples" : "example";
   if (column != "position" || whole) {
@@ -51,7 +52,7 @@ std::shared_ptr<const TrainingFile> open_training_file(const TrainingFileOptions
   const DataFile& file = *choice->file;
   const SplitShares shares{.validation = options.validation.share, .test = options.test.share};
 
-  // All examples of a unit are on one side, or what is said about a unit would be about parts of
+  // All examples of a unit must be on one side, or a statement about a unit would be about parts of
   // it.
   const bool by_unit = options.privacy_unit.has_value();
   std::string column = options.split_by.value_or(by_unit ? *options.privacy_unit : "position");
@@ -65,7 +66,8 @@ std::shared_ptr<const TrainingFile> open_training_file(const TrainingFileOptions
           : split_by_key(choice->file,
                          key_column(file, options.split_by ? "split-by" : "privacy-unit", column),
                          shares);
-  // Where nothing is held out there is nothing to hash, and runs of earlier versions go on.
+  // If nothing is held out there is nothing to hash; this wording lets runs of earlier versions
+  // resume.
   const bool whole = options.test.share == 0.0 && options.validation.share == 0.0;
   choice->split = column == "position" && whole ? "by position" : "by the hash of " + column;
   choice->neighbours = neighbours_in_words(column, by_unit, whole);

@@ -11,8 +11,8 @@ namespace lazydp {
 
 namespace {
 
-// Where in the table's memory the rows of bags [begin, end) lie: their ids, if rows are in order.
-// As the offsets of bags have it; what is returned is valid until this thread asks again.
+// Returns the slots of the rows of bags [begin, end) in the table's memory, indexed by the bags'
+// offsets: their ids, if rows are in order. The result is valid until this thread calls again.
 const RowId* places_of(const Table& table, const Bags& bags, std::size_t begin, std::size_t end) {
   if (table.in_order() || begin == end) return bags.ids.data();
   thread_local std::vector<RowId> places;
@@ -41,7 +41,7 @@ void pool(const Table& table, const Bags& bags, Pooling mode, MatrixView pooled)
 void pool(std::span<const Table> tables, std::span<const Bags> bags, Pooling mode,
           std::span<const MatrixView> pooled) {
   constexpr std::size_t kBags = 128;
-  std::size_t most = 0;  // bags of a table: ranks may be asked for more of one than of another
+  std::size_t most = 0;  // a rank may receive more bags for one table than for another
   for (const Bags& of_table : bags) most = std::max(most, of_table.size());
   const std::size_t blocks = (most + kBags - 1) / kBags;
   parallel_for(tables.size() * blocks, [&](std::size_t task) {

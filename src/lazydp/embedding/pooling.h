@@ -1,5 +1,5 @@
 #pragma once
-// Bags of rows to vectors, and gradients of those vectors back to rows.
+// Pools bags of rows into vectors, and adds the gradients of these vectors to the rows.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +12,8 @@
 
 namespace lazydp {
 
-// Bags: the rows that each example of a batch looks up in one table.
-
-// The bags of one table: example i looks up ids[offsets[i]] ... ids[offsets[i + 1] - 1]. An id may
-// occur twice in a bag, and a bag may be empty.
+// The bags of one table in a batch: example i looks up ids[offsets[i]] ... ids[offsets[i + 1] - 1].
+// An id may occur twice in a bag, and a bag may be empty.
 struct Bags {
   std::vector<std::size_t> offsets = {0};
   std::vector<RowId> ids;
@@ -37,22 +35,21 @@ struct Bags {
 
 enum class Pooling { sum, mean };
 
-// pooled.row(i) = sum over bag i of weight x row, divided by the bag's length for `mean`. An empty
-// bag gives zeros. `pooled` has one row for each bag.
+// Writes pooled.row(i) = sum over bag i of weight x row, divided by the bag's length for `mean`. An
+// empty bag gives zeros. `pooled` has one row for each bag.
 void pool(const Table& table, const Bags& bags, Pooling mode, MatrixView pooled);
 
-// The same for all tables of a batch in one loop: bags of table k from tables[k] into pooled[k].
+// Pools all tables of a batch in one loop: bags[k] of tables[k] into pooled[k].
 void pool(std::span<const Table> tables, std::span<const Bags> bags, Pooling mode,
           std::span<const MatrixView> pooled);
 
-// The same for the bags [begin, end) alone, on the calling thread: `pooled` has a row for each of
-// these.
+// Pools only the bags [begin, end), on the calling thread: `pooled` has one row for each of them.
 void pool(const Table& table, const Bags& bags, Pooling mode, std::size_t begin, std::size_t end,
           MatrixView pooled);
 
-// The gradient of one table, in factors: row u receives the sum over its occurrences of
-// coefficient x gradient of the pooled vector. Forming the rows is left to whoever adds them to a
-// table, so that a row is touched once and nothing is stored twice.
+// The gradient of one table, in factors: row u receives the sum over its occurrences of coefficient
+// x gradient of the pooled vector. The rows are formed only when they are added to a table, so that
+// a row is touched once and nothing is stored twice.
 struct TableGradient {
   const Bags* bags = nullptr;
   Pooling mode = Pooling::sum;
@@ -61,7 +58,7 @@ struct TableGradient {
   std::span<const RowId> ids() const { return bags->ids; }
 };
 
-// Adds scale x gradient to the share's rows; a row that a bag names twice receives it twice.
+// Adds scale x gradient to the share's rows; a row that occurs twice in a bag receives it twice.
 // Returns the number of additions.
 std::uint64_t add_gradient(Table& table, const TableGradient& gradient, float scale, Share share);
 

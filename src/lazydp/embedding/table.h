@@ -1,5 +1,5 @@
 #pragma once
-// The weights of one embedding table.
+// The weights of one embedding table, and their first values.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,11 +12,11 @@
 
 namespace lazydp {
 
-// A share of a table's rows, so that several threads can work on one table without meeting.
-
-// Sixteen neighbouring rows (a cache line of history) belong to one share. Whoever works on a share
-// sees all ids and leaves those of others alone, so a row's updates keep their order and the result
-// does not depend on the number of shares.
+// A share of a table's rows, so that several threads can work on one table without conflict.
+//
+// Sixteen neighbouring rows (a cache line of history) belong to one share. A thread that works on a
+// share sees all ids and skips those of other shares, so a row's updates keep their order and the
+// result does not depend on the number of shares.
 struct Share {
   std::size_t index = 0;
   std::size_t count = 1;
@@ -26,32 +26,34 @@ struct Share {
   }
 };
 
-// Neighbouring rows.
+// A range of neighbouring rows.
 struct RowRange {
   RowId first = 0;
   RowId count = 0;
 };
 
-// rows x dim floats, owned or somebody else's. Knows nothing of gradients, noise or privacy.
+// rows x dim floats, which the table owns or borrows. Knows nothing of gradients, noise or privacy.
 //
-// It may be a part of a table whose other rows somebody else holds: rows are then numbered from 0
+// It may be a part of a table whose other rows another rank holds: rows are then numbered from 0
 // here, and row r is row first_row() + r of whole_rows().
 class Table {
  public:
-  // Zeros, in huge pages where the system has them.
+  // Makes a table of zeros, in huge pages where the system has them.
   Table(TableId id, RowId rows, std::size_t dim);
 
-  // The part `here` of a table that has `whole` rows; it may be empty.
+  // Makes the part `here` of a table that has `whole` rows; the part may be empty.
   Table(TableId id, RowRange here, RowId whole, std::size_t dim);
 
-  // The weights stay the caller's and must outlive the table.
+  // Returns a view of the caller's weights, which must outlive the table.
   static Table borrow(TableId id, std::span<float> weights, std::size_t dim);
 
-  // Row r lies at places[r] - 1 of `weights`, once it lies anywhere: see RowFile.
+  // Returns a view in which row r lies in slot places[r] - 1 of `weights`, if it has a slot: see
+  // RowFile.
   static Table scattered(TableId id, RowId rows, std::size_t dim, float* weights,
                          const std::uint32_t* places);
 
-  // Some rows of another table, from `first` on, as `weights` holds them. They go by their numbers.
+  // Returns a view of some rows of `of`, from `first` on, which `weights` holds. They keep their
+  // ids.
   static Table window(const Table& of, RowId first, std::span<float> weights);
 
   TableId id() const { return id_; }
@@ -64,7 +66,7 @@ class Table {
   std::span<float> row(RowId r) { return {weights_ + place(r) * dim_, dim_}; }
   std::span<const float> row(RowId r) const { return {weights_ + place(r) * dim_, dim_}; }
 
-  // For kernels that take many rows by their places: row r is the floats from place(r) * dim() on.
+  // For kernels that address many rows by slot: row r is the floats from place(r) * dim() on.
   bool in_order() const { return places_ == nullptr; }  // place(r) is r
   std::size_t place(RowId r) const {
     if (places_ == nullptr) return static_cast<std::size_t>(r - first_);
@@ -79,7 +81,7 @@ class Table {
 
   TableId id_;
   RowId rows_;
-  RowId part_ = 0;  // where the part here begins
+  RowId part_ = 0;  // first row of the part
   RowId whole_;
   std::size_t dim_;
   HugeMemory owned_;
@@ -88,12 +90,11 @@ class Table {
   RowId first_ = 0;
 };
 
-// The first weights of a table: uniform in ±sqrt(1 / rows), a pure function of (seed, table, row).
-
-// No first weight of a table with so many rows is larger.
+// Returns a bound on the first weights of a table with so many rows.
 float largest_first_weight(RowId rows);
 
-// The first weights of any row, whether or not there is memory for the table.
+// Computes the first weights of any row, whether or not there is memory for the table: uniform in
+// ±sqrt(1 / rows), a pure function of (seed, table, row).
 class FirstWeights {
  public:
   FirstWeights(TableId table, RowId rows, const Seed& seed);

@@ -21,7 +21,8 @@ struct Counter {
 
 using AesBlock = std::array<std::uint32_t, 4>;  // little-endian words of the cipher's output
 
-// One block, on plain C++. The reference for the fast paths, and fast enough for single draws.
+// Encrypts one block in plain C++. The reference for the fast paths, and fast enough for single
+// draws.
 AesBlock encrypt(const AesKey& key, Counter counter);
 
 }  // namespace lazydp

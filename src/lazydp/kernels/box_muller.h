@@ -1,17 +1,18 @@
 #pragma once
-// Random words to normals (Box and Muller 1958), the same on every CPU. A vector holds the lanes of
-// Simd::kGroups groups: one of eight lanes, or two.
+// Transforms random words to normals (Box and Muller 1958), the same on every CPU. A vector holds
+// the lanes of Simd::kGroups groups: one of eight lanes, or two.
 //
-// A group is 16 words: lane l takes words l (radius) and 8 + l (angle) and gives normals l and
-// 8 + l. With u = (v + 1/2) / 2^31 from the upper 31 bits v of the first word, -ln u is half the
+// A group is 16 words: lane l takes words l (radius) and 8 + l (angle) and gives normals l and 8 +
+// l. With u = (v + 1/2) / 2^31 from the upper 31 bits v of the first word, -ln u is half the
 // squared radius; the angle is uniform over a quarter turn, and the two lowest bits choose the
 // quadrant: z = ± sqrt(-ln u) (cos t ∓ sin t).
 //
-// 31 bits leave gaps far out, and such gaps would tell who was settled once from who was settled
-// often. An integer with more than nine leading zeros (one word in 512) is therefore extended by 32
-// further bits. So is one with thirteen leading ones: a float next to 1 holds 24 bits, and some u
-// would be 1 and both normals 0; there it is 1 - u that is rounded. (Few words, because each costs:
-// nine leading ones took a tenth of the speed.) The largest radius is 9.4, the smallest 3e-10.
+// 31 bits leave gaps far out, and such gaps would distinguish a row that was settled once from one
+// that was settled often. An integer with more than nine leading zeros (one word in 512) is
+// therefore extended by 32 further bits. So is one with thirteen leading ones: a float next to 1
+// holds 24 bits, and some u would be 1 and both normals 0; there it is 1 - u that is rounded. (Few
+// words, because each costs: nine leading ones took a tenth of the speed.) The largest radius is
+// 9.4, the smallest 3e-10.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,21 +25,21 @@ inline constexpr std::size_t kGroup = 16;       // words, and normals
 inline constexpr std::size_t kLanes = 8;        // pairs in a group
 inline constexpr std::size_t kGroupBlocks = 4;  // cipher blocks of a group
 inline constexpr int kRefineBits = 21;
-inline constexpr int kRefineBelow = 1 << kRefineBits;  // of the angle; of the radius twice that
-inline constexpr int kLargestRadius = 0x7fffffff;      // v
-inline constexpr int kRefineNearOne = 1 << 18;         // of the radius, from its end
+inline constexpr int kRefineBelow = 1 << kRefineBits;  // limit of the angle; of the radius twice it
+inline constexpr int kLargestRadius = 0x7fffffff;      // largest v
+inline constexpr int kRefineNearOne = 1 << 18;         // limit of the radius, from its upper end
 
-// What the arithmetic needs to know of a group's words.
+// The inputs of the arithmetic, from a group's words.
 template <class Simd>
 struct Pairs {
-  typename Simd::F radius;    // v + 1/2, or its refinement; 2^31 where `beside_one` says the rest
-  typename Simd::F exponent;  // log2 of what `radius` is to be divided by: 31 or 63
+  typename Simd::F radius;    // v + 1/2, or its refinement; 2^31 where `beside_one` holds the value
+  typename Simd::F exponent;  // log2 of the divisor of `radius`: 31 or 63
   typename Simd::F angle;     // in [-1, 1), quarter-turns / 2
   typename Simd::I words0;    // lowest bit: sign of the first normal
-  typename Simd::I words1;    // … of the second
+  typename Simd::I words1;    // lowest bit: sign of the second normal
 };
 
-// Whether pairs may have been refined: then `beside_one` is u - 1 where u was, next to 1, and 0
+// Pairs some of which may have been refined: `beside_one` is u - 1 for a u next to 1, and 0
 // elsewhere.
 template <class Simd>
 struct RefinedPairs : Pairs<Simd> {
@@ -57,8 +58,8 @@ inline __attribute__((always_inline)) Pairs<Simd> load(const std::uint32_t* word
   return p;
 }
 
-// What added to a word moves those that want more bits, at both ends of a radius and on both sides
-// of an angle's 0, to the least numbers there are; and what these are below.
+// Adding kMove… to a word moves the words that need more bits, at both ends of a radius and on both
+// sides of an angle's 0, to the smallest integers: those below kMoved….
 inline constexpr std::int32_t kLeast = std::numeric_limits<std::int32_t>::min();
 inline constexpr std::int32_t kMoveRadius = kLeast + 2 * kRefineNearOne;
 inline constexpr std::int32_t kMovedRadius = kMoveRadius + 4 * kRefineBelow;
@@ -66,8 +67,8 @@ inline constexpr std::int32_t kMoveAngle = kLeast + 2 * kRefineBelow - 2;
 inline constexpr std::int32_t kMovedAngle = kLeast + 4 * kRefineBelow - 2;
 static_assert(kMovedAngle <= kMovedRadius);
 
-// Whether a lane of the `N` vectors from `words` on may want more bits: asked of several at once,
-// and a little too often, because the straight path asks it of everybody.
+// Returns whether a lane of the `N` vectors from `words` on may need more bits. Tests several at
+// once and errs towards true, because every group on the fast path pays for the test.
 template <class Simd, int N>
 inline __attribute__((always_inline)) bool any_small(const std::uint32_t* words) {
   auto least = Simd::set(std::numeric_limits<std::int32_t>::max());
@@ -80,7 +81,7 @@ inline __attribute__((always_inline)) bool any_small(const std::uint32_t* words)
   return Simd::any_less(least, Simd::set(kMovedRadius));
 }
 
-// The words of one group that do want more: bit i for word i.
+// Returns the words of one group that do need more bits: bit i for word i.
 template <class Simd>
 inline __attribute__((always_inline)) unsigned small_words(const std::uint32_t* words) {
   const auto radius = Simd::add(Simd::load_groups(words), Simd::set(kMoveRadius));
@@ -89,7 +90,7 @@ inline __attribute__((always_inline)) unsigned small_words(const std::uint32_t* 
          Simd::sign_mask(Simd::less(angle, Simd::set(kMovedAngle))) << kLanes;
 }
 
-// Up to eight pairs from anywhere, each with the bits it wants.
+// Up to eight pairs from any groups, each with the additional bits that it needs.
 template <class Simd>
 struct Gathered {
   alignas(32) float radius[kLanes] = {};
@@ -99,7 +100,7 @@ struct Gathered {
   alignas(32) std::uint32_t words0[kLanes] = {};
   alignas(32) std::uint32_t words1[kLanes] = {};
 
-  // Pair `l` of a group becomes pair `k` here; `refine(i)` returns 32 more bits for word i.
+  // Copies pair `l` of a group to pair `k` here; `refine(i)` returns 32 more bits for word i.
   template <class Refine>
   void put(std::size_t k, const std::uint32_t* words, std::size_t l, unsigned small,
            Refine&& refine) {
@@ -128,7 +129,8 @@ struct Gathered {
   }
 };
 
-// `N` vectors in lockstep hide each other's latency. normals[16 g + i] for g < N * Simd::kGroups.
+// Writes normals[16 g + i] for g < N * Simd::kGroups. `N` vectors in lockstep hide each other's
+// latency.
 template <class Simd, int N, class SomePairs>
 inline __attribute__((always_inline)) void transform(const SomePairs* p, float* normals) {
   constexpr bool kRefined = std::is_same_v<SomePairs, RefinedPairs<Simd>>;

@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lazydp/kernels/intensity.cc"
 #include <hwy/foreach_target.h>
-// Highway wants its own header after the line above.
+// Highway's own header must follow the line above.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -15,7 +15,7 @@ std::size_t lanes() {
   return hn::Lanes(hn::ScalableTag<float>());
 }
 
-// x <- 1 * x + 0: no compiler knows, for both come from memory.
+// x <- 1 * x + 0: both are read from memory, so that the compiler cannot know.
 const volatile float kOne = 1.0f;
 const volatile float kZero = 0.0f;
 
@@ -25,7 +25,7 @@ void multiply_add_each(float* x, std::size_t n, int operations) {
   const auto one = hn::Set(d, kOne);
   const auto zero = hn::Set(d, kZero);
   std::size_t i = 0;
-  // Twelve independent chains: more than latency times units of any CPU we know.
+  // Twelve independent chains: more than latency times units of any known CPU.
   for (; i + 12 * width <= n; i += 12 * width) {
     float* p = x + i;
     auto a = hn::LoadU(d, p), b = hn::LoadU(d, p + width);

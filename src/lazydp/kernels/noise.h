@@ -1,5 +1,5 @@
 #pragma once
-// Gaussian noise for rows of a table, straight from counters.
+// Gaussian noise for rows of a table, computed directly from counters.
 //
 // Every instruction set gives the same bits: all paths are one template, and each of its operations
 // is rounded alike everywhere. A row's noise may therefore be drawn late, on another machine, or
@@ -15,8 +15,8 @@
 
 namespace lazydp {
 
-// Where the random words of rows come from: block b of row r is the cipher of
-// (high + r * row_unit, low + b), and block b of its refinement that of (… , refined_low + b).
+// The counters of the rows' random words: block b of row r is the cipher of (high + r * row_unit,
+// low + b), and block b of its refinement that of (high + r * row_unit, refined_low + b).
 struct RowCounters {
   std::uint64_t high = 0;
   std::uint64_t low = 0;
@@ -24,7 +24,8 @@ struct RowCounters {
   std::uint64_t row_unit = 0;
 };
 
-// values = shrink * values + std * z, where z is the standard normal vector of row `row`.
+// One row to update: values = shrink * values + std * z, where z is the standard normal vector of
+// row `row`.
 struct NoisyRow {
   float* values;
   std::uint64_t row;
@@ -32,18 +33,18 @@ struct NoisyRow {
   float std;
 };
 
-// Adds to every row its noise. Rows are `dim` floats, and are fetched from memory in bursts.
+// Adds its noise to every row. Rows are `dim` floats, and are prefetched from memory in bursts.
 void add_noise(const AesKey& key, const RowCounters& counters, std::span<const NoisyRow> rows,
                std::size_t dim);
 
-// out[i] = z[i] of row 0; the same normals as add_noise() draws.
+// Writes out[i] = z[i] of row 0: the same normals as add_noise() draws.
 void fill_normals(const AesKey& key, const RowCounters& counters, std::span<float> out);
 
-// Block b of `out` is the cipher of (first.high, first.low + b).
+// Writes to block b of `out` the cipher of (first.high, first.low + b).
 void fill_random(const AesKey& key, Counter first, std::span<AesBlock> out);
 
-// The instruction sets that these functions are compiled for. Everybody calls the functions above,
-// which take the best that the CPU has; tests and benchmarks call each.
+// One of the instruction sets that these functions are compiled for. The functions above take the
+// best that the CPU has; tests and benchmarks call each path.
 struct NoisePath {
   std::string_view name;
   bool (*available)();
@@ -55,8 +56,7 @@ struct NoisePath {
 std::span<const NoisePath> noise_paths();  // portable first, best last
 const NoisePath& best_noise_path();
 
-// The compiled instruction sets, for noise.cc to choose from.
-
+// The paths, for noise.cc to choose from.
 extern const NoisePath kPortablePath;
 #if defined(__x86_64__)
 extern const NoisePath kAesniPath;

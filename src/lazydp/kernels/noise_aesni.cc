@@ -1,4 +1,4 @@
-// The noise kernels for AVX2 with AES-NI: the cipher eight blocks at a time.
+// The noise kernels for AVX2 with AES-NI: encrypts eight blocks at a time.
 
 #if defined(__x86_64__)
 

@@ -2,7 +2,7 @@
 
 #if defined(__x86_64__)
 
-#if defined(__GNUC__) && !defined(__clang__)  // g++ 12 finds fault with its own AVX-512 headers
+#if defined(__GNUC__) && !defined(__clang__)  // g++ 12 warns about its own AVX-512 headers
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
@@ -22,7 +22,7 @@ struct Avx512Simd {
 
   LAZYDP_INLINE F set(float x) { return _mm512_set1_ps(x); }
   LAZYDP_INLINE I set(std::int32_t x) { return _mm512_set1_epi32(x); }
-  // Eight words of each of two groups, which lie sixteen apart.
+  // Loads eight words of each of two groups, which lie sixteen words apart.
   LAZYDP_INLINE I load_groups(const std::uint32_t* p) {
     return _mm512_inserti64x4(_mm512_castsi256_si512(Narrow::load_groups(p)),
                               Narrow::load_groups(p + box_muller::kGroup), 1);
@@ -59,7 +59,7 @@ struct Avx512Simd {
   LAZYDP_INLINE I min(I a, I b) { return _mm512_min_epi32(a, b); }
   LAZYDP_INLINE bool any_less(I a, I b) { return _mm512_cmplt_epi32_mask(a, b) != 0; }
 
-  // Four counters that follow each other, and the step to the next four.
+  // Returns four consecutive counters; next() steps to the next four.
   LAZYDP_INLINE I counters(Counter first) {
     const auto low = static_cast<long long>(first.low);
     const auto high = static_cast<long long>(first.high);
@@ -69,7 +69,7 @@ struct Avx512Simd {
     return _mm512_add_epi64(counters, _mm512_set_epi64(0, 4, 0, 4, 0, 4, 0, 4));
   }
 
-  // The cipher of N vectors of counters.
+  // Encrypts N vectors of counters.
   template <int N, class Next>
   LAZYDP_INLINE void encrypt_vectors(const AesKey& key, Next&& next, __m512i* out) {
     const auto wide_key = [&](int round) {

@@ -1,6 +1,6 @@
 #pragma once
-// The noise kernels as one template over the instruction set. Included once by each noise_*.cc,
-// each compiled for its own CPU: nothing here may have external linkage.
+// The noise kernels as one template over the instruction set. Each noise_*.cc includes it once and
+// is compiled for its own CPU: nothing here may have external linkage.
 
 #include <algorithm>
 #include <bit>
@@ -25,9 +25,9 @@ inline constexpr std::size_t kChunkWords = 2048;    // stays in the first-level 
 inline constexpr std::size_t kBurstFloats = 8192;   // a small part of the second-level cache
 static_assert(kScratchWords / kGroup / kLockstep <= 64, "a bit for each group that is put aside");
 
-// The straight path: as if no word wanted more bits. Which do is rare, and only noted, without a
-// branch that nobody could predict: bit i for groups i * kLockstep and after. A function of its
-// own, so that nothing else competes for its registers.
+// The fast path: transforms all words as if none needed more bits. The few that do are only noted,
+// without an unpredictable branch: bit i for groups i * kLockstep and after. A function of its own,
+// so that no other code competes for its registers.
 template <class Simd>
 __attribute__((noinline)) std::uint64_t draw_straight(const std::uint32_t* words, std::size_t total,
                                                       float* normals) {
@@ -53,14 +53,15 @@ __attribute__((noinline)) std::uint64_t draw_straight(const std::uint32_t* words
   return aside;
 }
 
-// Pairs that want more bits, gathered and drawn again, eight at a time.
+// Gathers pairs that need more bits and draws them again, eight at a time.
 template <class Narrow>
 class Refined {
  public:
   Refined(const AesKey& key, const RowCounters& at, float* normals)
       : key_(key), at_(at), normals_(normals) {}
 
-  // Pairs of the group whose first block is `block` of a row; its normals begin at `first`.
+  // Adds the pairs of the group whose first block is `block` of a row; its normals begin at
+  // `first`.
   void group(const std::uint32_t* words, unsigned small, const NoisyRow& row, std::size_t block,
              std::size_t first) {
     constexpr unsigned kAllLanes = (1u << box_muller::kLanes) - 1;
@@ -116,7 +117,7 @@ __attribute__((noinline)) void draw_aside(const AesKey& key, const RowCounters& 
   refined.draw();
 }
 
-// The random words of `count` rows of `groups` groups each.
+// Writes the random words of `count` rows of `groups` groups each.
 template <class Simd>
 inline void encrypt_rows(const AesKey& key, const RowCounters& at, const NoisyRow* rows,
                          std::size_t count, std::size_t groups, std::uint32_t* words) {
@@ -139,7 +140,7 @@ inline void encrypt_rows(const AesKey& key, const RowCounters& at, const NoisyRo
   Simd::encrypt(key, next, words, count * groups * kGroupBlocks);
 }
 
-// normals[r * groups * 16 + i] = normal i of row r. `words` has room for as many words.
+// Writes normals[r * groups * 16 + i] = normal i of row r. `words` is scratch of the same length.
 template <class Simd>
 void draw_rows(const AesKey& key, const RowCounters& at, const NoisyRow* rows, std::size_t count,
                std::size_t groups, std::uint32_t* words, float* normals) {
@@ -171,17 +172,17 @@ void shrink_and_add(const NoisyRow& row, const float* normals, std::size_t dim) 
   }
 }
 
-// Whether rows lie one behind the other, as an eager sweep takes them: hardware sees that, and
-// fetches ahead by itself better than anybody who asks it to.
+// Returns whether rows are contiguous, as in an eager sweep: the hardware then prefetches better by
+// itself than with prefetch instructions.
 inline bool side_by_side(std::span<const NoisyRow> rows, std::size_t dim) {
   if (rows.size() < 2) return false;
   const std::ptrdiff_t apart = rows.back().values - rows.front().values;
   return apart == static_cast<std::ptrdiff_t>((rows.size() - 1) * dim);
 }
 
-// Rows go in chunks whose normals fit the first-level cache. Memory is asked for in bursts, one
-// ahead: an instruction that asks for a page nobody has looked up lately holds up those behind it,
-// so that arithmetic in between would only make each of them wait for the one before.
+// Processes rows in chunks whose normals fit the first-level cache. Prefetches in bursts, one
+// ahead: a prefetch of a page whose translation is not cached holds up those behind it, so that
+// arithmetic in between would only make each of them wait for the one before.
 template <class Simd>
 void add_noise_body(const AesKey& key, const RowCounters& at, std::span<const NoisyRow> rows,
                     std::size_t dim) {

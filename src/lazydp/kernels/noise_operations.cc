@@ -1,4 +1,4 @@
-// The noise kernel on a twin of the portable vectors that counts what it is asked for.
+// Counts the operations of the noise kernel by running it on portable vectors that count.
 
 #include <array>
 #include <utility>
@@ -12,7 +12,7 @@ namespace {
 
 struct CountingSimd : PortableSimd {
   using Narrow = CountingSimd;
-  // The kernel calls static functions: there is nowhere else to count.
+  // The kernel calls static functions, so the counter must be static.
   static inline thread_local std::size_t operations = 0;  // NOLINT(*-non-const-global-variables)
 
   template <class Result>
@@ -30,7 +30,7 @@ struct CountingSimd : PortableSimd {
   static F fma(F a, F b, F c) { return counted(PortableSimd::fma(a, b, c)); }
   static F fnma(F a, F b, F c) { return counted(PortableSimd::fnma(a, b, c)); }
   static F fms(F a, F b, F c) { return counted(PortableSimd::fms(a, b, c)); }
-  static F flip_sign(F a, I bits) {  // a shift and an exclusive or
+  static F flip_sign(F a, I bits) {  // counts as a shift and an exclusive or
     return counted(PortableSimd::flip_sign(a, bits), 2);
   }
   static F to_float(I a) { return counted(PortableSimd::to_float(a)); }
@@ -45,7 +45,7 @@ struct CountingSimd : PortableSimd {
   static I min(I a, I b) { return counted(PortableSimd::min(a, b)); }
   static I less(I a, I b) { return counted(PortableSimd::less(a, b)); }
   static unsigned sign_mask(I a) { return counted(PortableSimd::sign_mask(a)); }
-  static bool any_less(I a, I b) {  // a comparison, and its bits gathered
+  static bool any_less(I a, I b) {  // counts as a comparison and the gathering of its bits
     return counted(PortableSimd::any_less(a, b), 2);
   }
   // A vector holds two blocks; each has ten rounds and the first key.

@@ -1,4 +1,4 @@
-// The noise kernels for AVX2 with VAES: the cipher sixteen blocks at a time.
+// The noise kernels for AVX2 with VAES: encrypts sixteen blocks at a time.
 
 #if defined(__x86_64__)
 

@@ -4,17 +4,17 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lazydp/kernels/pair_dots.cc"
 #include <hwy/foreach_target.h>
-// Highway wants its own header after the line above.
+// Highway's own header must follow the line above.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
 namespace lazydp::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using Tag = hn::CappedTag<float, 8>;  // a short vector of 16 still fills two
+using Tag = hn::CappedTag<float, 8>;  // a short vector of 16 floats still fills two
 using Vec = hn::Vec<Tag>;
 
-// Where the pairs of vector i with those before it begin; vector 0 has none.
+// Returns the index of the first pair of vector i with those before it; vector 0 has none.
 HWY_INLINE std::size_t first_pair(std::size_t i) {
   return i * (i - 1) / 2;
 }
@@ -36,8 +36,8 @@ HWY_INLINE void store_sums(Vec v0, Vec v1, Vec v2, Vec v3, float* to) {
 #endif
 }
 
-// sums[r][c] = a[r] . b[c]. The sums stay in registers because they have names: compilers keep an
-// array of vectors in memory.
+// Writes sums[r][c] = a[r] . b[c]. The sums stay in registers because each has a name: compilers
+// keep an array of vectors in memory.
 HWY_INLINE void twelve_dots(const float* const (&a)[3], const float* const (&b)[4], std::size_t dim,
                             float (&sums)[3][4]) {
   const Tag d;
@@ -67,7 +67,7 @@ HWY_INLINE void twelve_dots(const float* const (&a)[3], const float* const (&b)[
 }
 
 void pair_dots(const float* vectors, std::size_t count, std::size_t dim, float* dots) {
-  // Past the end the last vector stands in; what it gives is not written.
+  // Past the end the last vector stands in; its results are not written.
   const auto vector = [&](std::size_t i) { return vectors + HWY_MIN(i, count - 1) * dim; };
   for (std::size_t i = 0; i < count; i += 3) {
     const std::size_t end = HWY_MIN(i + 3, count);
@@ -88,13 +88,13 @@ void pair_dots(const float* vectors, std::size_t count, std::size_t dim, float* 
   }
 }
 
-// The gradient of the dot product of vectors i and j; 0 for a vector with itself.
+// Returns the gradient of the dot product of vectors i and j; 0 for a vector with itself.
 HWY_INLINE float pair_gradient(const float* dot_gradients, std::size_t i, std::size_t j) {
   if (i == j) return 0.0f;
   return i > j ? dot_gradients[first_pair(i) + j] : dot_gradients[first_pair(j) + i];
 }
 
-// The gradient of vector i from coordinate k on, one coordinate at a time.
+// Writes the gradient of vector i from coordinate k on, one coordinate at a time.
 HWY_INLINE void rest_of_gradient(const float* vectors, std::size_t count, std::size_t dim,
                                  const float* dot_gradients, std::size_t i, std::size_t k,
                                  float* out) {
@@ -107,7 +107,7 @@ HWY_INLINE void rest_of_gradient(const float* vectors, std::size_t count, std::s
   }
 }
 
-// The gradients of vectors i ... i + 3.
+// Writes the gradients of vectors i ... i + 3.
 HWY_INLINE void four_gradients(const float* vectors, std::size_t count, std::size_t dim,
                                const float* dot_gradients, std::size_t i, float* out) {
   const Tag d;

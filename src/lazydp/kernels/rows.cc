@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lazydp/kernels/rows.cc"
 #include <hwy/foreach_target.h>
-// Highway wants its own header after the line above.
+// Highway's own header must follow the line above.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();
@@ -13,25 +13,25 @@ namespace lazydp::HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-constexpr std::size_t kAhead = 32;  // rows that are on their way from memory
+constexpr std::size_t kAhead = 32;  // distance of the prefetch, in rows
 
 inline float weight_of(const BagList& bags, std::size_t position, float shared) {
   return bags.weights == nullptr ? shared : shared * bags.weights[position];
 }
 
-// The rows of one bag, and what each counts.
+// The rows of one bag, and their weights.
 struct Bag {
   const BagList& bags;
   std::size_t begin;
   std::size_t end;
   float shared;
 
-  // With the first columns, rows that come later are asked for, of this bag or of the next: those
-  // before this one.
+  // Returns the end of the rows to prefetch: with the first columns, rows of this bag and of later
+  // ones are prefetched, with other columns none.
   std::size_t ask_before(std::size_t column) const {
     return column == 0 ? bags.offsets[bags.bags] : 0;
   }
-  // The weight of row k, when its turn comes.
+  // Returns the weight of row k, and prefetches the row kAhead after it.
   float visit(std::size_t k, const float* table, std::size_t dim, std::size_t before) const {
     if (k + kAhead < before) {
       prefetch_row(table + static_cast<std::size_t>(bags.ids[k + kAhead]) * dim, dim);
@@ -40,7 +40,7 @@ struct Bag {
   }
 };
 
-// Columns [column, column + kVectors vectors) of a bag, summed in registers.
+// Sums columns [column, column + kVectors vectors) of a bag in registers.
 template <std::size_t kVectors, class D>
 inline HWY_ATTR void pool_columns(D d, const float* table, std::size_t dim, const Bag& bag,
                                   std::size_t column, float* out) {

@@ -1,5 +1,5 @@
 #pragma once
-// Rows of a table in memory order of their ids: gathered and pooled, or added to.
+// Pools bags of rows, and adds a bag's gradient to its rows.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,12 +17,12 @@ struct BagList {
   bool mean = false;
 };
 
-// out + b * stride = sum over bag b of weight x row.
+// Writes to out + b * stride the sum over bag b of weight x row.
 void pool_rows(const float* table, std::size_t dim, const BagList& bags, float* out,
                std::size_t stride);
 
-// Every row of bag b that satisfies `(row >> 4) % shares == share` gets += factor x weight x
-// (gradient + b * stride), occurrences in the order of the bags. Returns the number of additions.
+// Adds factor x weight x (gradient + b * stride) to every row of bag b that satisfies `(row >> 4) %
+// shares == share`, occurrences in the order of the bags. Returns the number of additions.
 std::uint64_t add_to_rows(float* table, std::size_t dim, const BagList& bags, const float* gradient,
                           std::size_t stride, float factor, std::size_t share, std::size_t shares);
 

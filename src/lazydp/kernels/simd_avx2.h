@@ -1,5 +1,5 @@
 #pragma once
-// Eight lanes in AVX2 registers. The cipher is left to who includes it: AES-NI or VAES.
+// Eight lanes in AVX2 registers. The including file adds the cipher: AES-NI or VAES.
 
 #include <immintrin.h>
 
@@ -55,7 +55,7 @@ struct Avx2Simd {
   }
   LAZYDP_INLINE bool any_less(I a, I b) { return sign_mask(less(a, b)) != 0; }
 
-  // Two counters that follow each other, and the step to the next two.
+  // Returns two consecutive counters; next() steps to the next two.
   LAZYDP_INLINE I counters(Counter first) {
     const auto low = static_cast<long long>(first.low);
     const auto high = static_cast<long long>(first.high);
@@ -74,7 +74,7 @@ struct Avx2Simd {
     for (int round = 1; round < 10; ++round) x = _mm_aesenc_si128(x, round_key(key, round));
     return _mm_aesenclast_si128(x, round_key(key, 10));
   }
-  // A few counters that `next()` gives.
+  // Encrypts a few counters, of which `next()` returns two at a time.
   template <class Next>
   LAZYDP_INLINE void encrypt_rest(const AesKey& key, Next&& next, __m128i* out,
                                   std::size_t blocks) {

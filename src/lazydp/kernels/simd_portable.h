@@ -1,5 +1,5 @@
 #pragma once
-// Eight lanes in plain C++, operation for operation what simd_avx2.h does.
+// Eight lanes in plain C++, operation for operation the same as simd_avx2.h.
 
 #include <algorithm>
 #include <array>
@@ -60,7 +60,7 @@ struct PortableSimd {
   static F sqrt(F a) {
     return each<F>([&](std::size_t l) { return std::sqrt(a[l]); });
   }
-  // a * b + c, c - a * b and a * b - c, each rounded once
+  // a * b + c, c - a * b and a * b - c, each rounded once.
   static F fma(F a, F b, F c) {
     return each<F>([&](std::size_t l) { return std::fma(a[l], b[l], c[l]); });
   }
@@ -70,7 +70,7 @@ struct PortableSimd {
   static F fms(F a, F b, F c) {
     return each<F>([&](std::size_t l) { return std::fma(a[l], b[l], -c[l]); });
   }
-  // Negates where the lowest bit is set.
+  // Negates each lane whose lowest bit is set.
   static F flip_sign(F a, I bits) {
     return each<F>([&](std::size_t l) { return (bits[l] & 1) != 0 ? -a[l] : a[l]; });
   }
@@ -120,8 +120,8 @@ struct PortableSimd {
   }
   static bool any_less(I a, I b) { return sign_mask(less(a, b)) != 0; }
 
-  // Two counters that follow each other, and the two after them; a counter is four words, low half
-  // first.
+  // Returns two consecutive counters; next() steps to the next two. A counter is four words, low
+  // half first.
   static I counters(Counter first) {
     const std::array<std::uint64_t, 4> two = {first.low, first.high, first.low + 1, first.high};
     return std::bit_cast<I>(two);
@@ -132,7 +132,7 @@ struct PortableSimd {
     two[2] += 2;
     return std::bit_cast<I>(two);
   }
-  // The cipher of `blocks` counters, of which `next()` gives two at a time.
+  // Encrypts `blocks` counters, of which `next()` returns two at a time.
   template <class Next>
   static void encrypt(const AesKey& key, Next&& next, std::uint32_t* words, std::size_t blocks) {
     std::array<std::uint64_t, 4> two;

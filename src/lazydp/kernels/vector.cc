@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "lazydp/kernels/vector.cc"
 #include <hwy/foreach_target.h>
-// Highway wants its own header after the line above.
+// Highway's own header must follow the line above.
 #include <hwy/highway.h>
 
 HWY_BEFORE_NAMESPACE();

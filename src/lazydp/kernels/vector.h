@@ -1,5 +1,5 @@
 #pragma once
-// Arithmetic on arrays of floats, for the CPU's widest vectors.
+// Arithmetic on arrays of floats, and dot products of pairs, for the CPU's widest vectors.
 
 #include <cstddef>
 #include <span>
@@ -11,14 +11,12 @@ float squared_norm(std::span<const float> x);
 void add_scaled(float factor, std::span<const float> x, std::span<float> y);  // y += factor * x
 void scale(float factor, std::span<float> x);                                 // x *= factor
 
-// Dot products of all pairs among a few short vectors, and their derivative.
-
-// `vectors` are `count` vectors of `dim` floats, one after another. Writes the count (count - 1) /
-// 2 dot products of vectors i > j, ordered by i, then j.
+// Writes the count (count - 1) / 2 dot products of vectors i > j, ordered by i, then j. `vectors`
+// are `count` vectors of `dim` floats, one after another.
 void pair_dots(const float* vectors, std::size_t count, std::size_t dim, float* dots);
 
-// Overwrites `vector_gradients` (laid out as `vectors`): gradient of vector i = sum over j of
-// gradient of the pair's dot product x vector j.
+// Writes the derivative of pair_dots() to `vector_gradients` (laid out as `vectors`): gradient of
+// vector i = sum over j of gradient of the pair's dot product x vector j.
 void pair_dots_backward(const float* vectors, std::size_t count, std::size_t dim,
                         const float* dot_gradients, float* vector_gradients);
 

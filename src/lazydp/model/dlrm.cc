@@ -31,11 +31,11 @@ Dlrm::Dlrm(ModelShape shape)
       parameters_(1, shape_.parameters()),
       bottom_(shape_.bottom_layers(), Mlp::Last::relu),
       top_(shape_.top_layers(), Mlp::Last::linear) {
-  make_room(1);  // so that views of an empty batch point into memory, not from null
+  make_room(1);  // so that views of an empty batch point to memory, not to null
   make_room(0);
 }
 
-// An nn.Sequential counts the ReLU after every layer too.
+// nn.Sequential also counts the ReLU after every layer.
 std::vector<NamedTensor> Dlrm::layout() const {
   std::vector<NamedTensor> tensors;
   const auto add = [&tensors](const std::string& stack, std::span<const LayerShape> layers) {
@@ -143,7 +143,7 @@ void Dlrm::backward_block(std::span<const float> weight, std::size_t begin, std:
   const std::size_t count = end - begin;
   for (std::size_t i = begin; i < end; ++i) {
     const float w = weight.empty() ? 1.0f : weight[i];
-    if (w == 0.0f) erase(i);  // its loss gradient, too
+    if (w == 0.0f) erase(i);  // erases its loss gradient, too
     logit_gradients_.row(i)[0] = w * loss_gradients_[i];
   }
   top_.backward(parameters(), begin, end);
@@ -153,7 +153,7 @@ void Dlrm::backward_block(std::span<const float> weight, std::size_t begin, std:
   bottom_.backward(parameters(), begin, end);
 }
 
-// Leaves nothing of an example for a gradient to be computed from.
+// Erases all values of an example from which a gradient could be computed.
 void Dlrm::erase(std::size_t example) {
   bottom_.erase(example);
   std::ranges::fill(features_.row(example), 0.0f);

@@ -14,17 +14,17 @@
 namespace lazydp {
 
 // Fills the dense parameters of a model as PyTorch's nn.Linear does: weights and biases uniform in
-// ±sqrt(1 / in). `uniform` gives the next number in (0, 1); draws go in the order of the array.
+// ±sqrt(1 / in). `uniform` returns the next number in (0, 1); draws go in the order of the array.
 void initialise_dense(const ModelShape& shape, const std::function<double()>& uniform,
                       std::span<float> parameters);
 
-// Parameters are the bottom layers' in order, then the top layers', each W (out x in), then b; all
-// zero until somebody fills them.
+// Parameters are the bottom layers' in order, then the top layers', each W (out x in), then b. All
+// are zero until the caller fills them.
 //
 // Both passes cut the batch into blocks of examples and carry each block from end to end on one
-// thread: activations stay in its cache, threads meet once, and since blocks depend on the batch
-// alone the results are the same bits on any number of threads. Once a batch size has been seen,
-// nothing is allocated.
+// thread: activations stay in its cache, threads synchronize once, and since blocks depend on the
+// batch alone the results are the same bits on any number of threads. Once a batch size has been
+// seen, nothing is allocated.
 class Dlrm final : public Model {
  public:
   explicit Dlrm(ModelShape shape);
@@ -42,7 +42,7 @@ class Dlrm final : public Model {
   std::span<const float> losses() const override { return losses_; }
 
   // May be called again after the same forward(), with other weights; an example that once had
-  // weight 0 is gone until the next forward().
+  // weight 0 stays erased until the next forward().
   const Tape& backward(const Batch& batch, std::span<const float> weight) override;
 
  private:
@@ -57,11 +57,11 @@ class Dlrm final : public Model {
   Matrix parameters_;
   Mlp bottom_;
   Mlp top_;
-  Matrix dense_;         // batch x dense features: a copy, for backward() may erase rows
+  Matrix dense_;         // batch x dense features: a copy, because backward() may erase rows
   Matrix features_;      // batch x (tables + 1) dim: bottom output, then pooled vectors
   Matrix interactions_;  // batch x interaction width: the top MLP's input
   Matrix logits_;        // batch x 1
-  bool begun_ = false;   // the bottom MLP has done this batch
+  bool begun_ = false;   // the bottom MLP has processed this batch
   std::vector<float> losses_;
   std::vector<float> loss_gradients_;  // d loss / d logit before weights
   Matrix feature_gradients_;

@@ -12,8 +12,9 @@ std::size_t divide_up(std::size_t n, std::size_t by) {
   return (n + by - 1) / by;
 }
 
-// Cuts n into an even number of equal blocks of at most about `largest`; even, because cores are.
-// OpenBLAS works on 4 rows at a time: a multiple of 4 leaves no block with an odd end but the last.
+// Cuts n into an even number of equal blocks of at most about `largest`; even, because core counts
+// are. OpenBLAS works on 4 rows at a time: a multiple of 4 leaves no block but the last with a
+// remainder.
 std::size_t even_block(std::size_t n, std::size_t largest) {
   const std::size_t blocks = 2 * divide_up(std::max<std::size_t>(n, 1), 2 * largest);
   return std::max<std::size_t>(4, divide_up(divide_up(n, blocks), 4) * 4);
@@ -57,7 +58,7 @@ void parallel_transpose_times(ConstMatrixView a, ConstMatrixView b, MatrixView c
 
 std::size_t examples_per_block(std::size_t batch_size) {
   // Every block packs all weights anew: blocks of 256 reach 98 % of the speed of whole halves, 128
-  // about 90 %, 64 about 80 %. Smaller batches take 128, for machines of more cores.
+  // about 90 %, 64 about 80 %. Smaller batches take 128, for machines with more cores.
   return even_block(batch_size, std::clamp<std::size_t>(divide_up(batch_size, 8), 128, 256));
 }
 

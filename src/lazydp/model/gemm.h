@@ -1,5 +1,6 @@
 #pragma once
-// Matrix products in single precision, cut for our threads. sgemm.cc alone knows who multiplies.
+// Matrix products in single precision, cut into blocks for threads. Only sgemm.cc knows the library
+// that multiplies.
 //
 // Every product overwrites `c` without reading it. The first three run on the calling thread: they
 // are meant for blocks of examples inside a parallel loop, which is faster than a BLAS that brings
@@ -22,16 +23,16 @@ void times_transpose(ConstMatrixView a, ConstMatrixView b, MatrixView c);
 // c = aᵀ b
 void transpose_times(ConstMatrixView a, ConstMatrixView b, MatrixView c);
 
-// c = aᵀ b on all threads, for the weight gradient (d loss / dy)ᵀ x of a whole batch. The same bits
-// for any number of threads: its tiles depend on the shape of c alone.
+// c = aᵀ b on all threads, for the weight gradient (d loss / dy)ᵀ x of a whole batch. Gives the
+// same bits for any number of threads: its tiles depend on the shape of c alone.
 void parallel_transpose_times(ConstMatrixView a, ConstMatrixView b, MatrixView c);
 
-// Into blocks of how many examples to cut a batch, so that products of blocks run at full speed and
-// the blocks share out evenly. A function of the batch alone, never of the number of threads.
+// Returns the number of examples in a block of a batch, so that products of blocks run at full
+// speed and threads share the blocks evenly. A function of the batch alone, never of the number of
+// threads.
 std::size_t examples_per_block(std::size_t batch_size);
 
-// Products of matrices on the calling thread, by the library that is fastest on this CPU.
-
+// Products on the calling thread, by the library that is fastest on this CPU.
 enum class Factor : char { as_is = 'N', transposed = 'T' };
 
 // c = a b with each factor transposed or not; `inner` is the length that the product sums over.
@@ -42,8 +43,8 @@ void sgemm(Factor a_is, ConstMatrixView a, Factor b_is, ConstMatrixView b, std::
 void sgemv(Factor a_is, ConstMatrixView a, const float* x, std::size_t x_stride, float* y,
            std::size_t y_size, std::size_t y_stride);
 
-// Who multiplies here: "OpenBLAS" or "oneDNN". It depends on the CPU alone, so that a run that goes
-// on later rounds as it did before.
+// Returns the library that multiplies: "OpenBLAS" or "oneDNN". It depends on the CPU alone, so that
+// a resumed run rounds as before.
 std::string_view sgemm_library();
 
 }  // namespace lazydp

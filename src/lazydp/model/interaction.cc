@@ -8,7 +8,7 @@
 namespace lazydp {
 namespace {
 
-// How many vectors an example has.
+// Returns the number of vectors of an example.
 std::size_t vectors_of(ConstMatrixView features, std::size_t dim, ConstMatrixView output) {
   const std::size_t count = features.cols / dim;
   check(features.cols == count * dim && features.rows == output.rows, "features are whole vectors");

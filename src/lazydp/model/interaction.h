@@ -1,10 +1,10 @@
 #pragma once
-// How the dense features and the tables of an example meet: dot products of all pairs of vectors.
+// The interaction of an example's dense features and tables: dot products of all pairs of vectors.
 //
 // A row of `features` is an example's vectors, `dim` floats each, one after another: the bottom
 // MLP's output, then the pooled vector of every table. A row of `output` is the bottom MLP's output
-// followed by the dot product of vectors i and j for every i > j, ordered by i, then j.
-// Both functions run on the calling thread, example by example.
+// followed by the dot product of vectors i and j for every i > j, ordered by i, then j. Both
+// functions run on the calling thread, example by example.
 
 #include <cstddef>
 

@@ -11,30 +11,29 @@
 
 namespace lazydp {
 
-// The elementwise passes of a linear layer: bias, ReLU, and ReLU's derivative. On the calling
-// thread. A NaN goes through ReLU both ways, so that a bad example can be seen at the end.
-
-// Adds `bias` to every row.
+// Adds `bias` to every row. This and the next two run on the calling thread. A NaN passes through
+// ReLU in both directions, so that a bad example can be detected at the end.
 void add_bias(std::span<const float> bias, MatrixView y);
 
-// Adds `bias` to every row; then negative values become 0.
+// Adds `bias` to every row, then sets negative values to 0.
 void add_bias_and_relu(std::span<const float> bias, MatrixView y);
 
-// From d loss / d relu(y) to d loss / d y, in place: zero where relu(y) is.
+// Turns d loss / d relu(y) into d loss / d y, in place: zero where relu(y) is.
 void relu_backward(ConstMatrixView activations, MatrixView gradients);
 
-// Knows its layers' places in the array of all dense parameters, which each pass is given. Its two
-// ends are the caller's memory, so that stacks join without copies; what lies between is its own.
+// Knows the positions of its layers in the array of all dense parameters, which is passed to each
+// pass. Its input and output are the caller's memory, so that stacks join without copies; the
+// buffers between are its own.
 //
 // forward() and backward() run on the calling thread and touch the examples [begin, end) alone:
 // different ranges may run at the same time.
 class Mlp {
  public:
-  enum class Last { relu, linear };  // what follows the last layer
+  enum class Last { relu, linear };  // activation after the last layer
 
-  // Where a batch comes in and goes out, and likewise its gradients. backward() reads d loss /
-  // d output in `output_gradient` and leaves d loss / d y of the last layer there; it writes
-  // `input_gradient`, or skips that when the view has no columns.
+  // The caller's buffers for a batch's input and output, and for their gradients. backward() reads
+  // d loss / d output in `output_gradient` and leaves d loss / d y of the last layer there; it
+  // writes `input_gradient`, or skips that when the view has no columns.
   struct Ends {
     MatrixView input;
     MatrixView output;
@@ -50,19 +49,19 @@ class Mlp {
   void forward(std::span<const float> parameters, std::size_t begin, std::size_t end);
   void backward(std::span<const float> parameters, std::size_t begin, std::size_t end);
 
-  // Zeroes what one example left at the inputs of the layers. Its gradients then come out as zero
-  // if its output gradient is.
+  // Zeroes one example's inputs of all layers. Its gradients are then zero if its output gradient
+  // is.
   void erase(std::size_t example);
 
-  // Adds what backward() leaves behind, layer by layer.
+  // Appends the trace that backward() leaves, layer by layer.
   void append_to(std::vector<LayerTrace>& traces) const;
 
  private:
   struct Layer {
     LayerShape shape;
     bool relu;
-    Matrix own_output;    // not used by the last layer,
-    Matrix own_gradient;  // which has the caller's
+    Matrix own_output;    // the last layer has the caller's buffers
+    Matrix own_gradient;  // instead of these two
     MatrixView input, output, output_gradient, input_gradient;
   };
   std::vector<Layer> layers_;

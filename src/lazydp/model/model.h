@@ -1,5 +1,5 @@
 #pragma once
-// What the training loop asks of a model.
+// The interface between the training loop and a model.
 
 #include <cstddef>
 #include <span>
@@ -11,8 +11,8 @@
 
 namespace lazydp {
 
-// What a linear layer y = W x + b leaves behind: enough to form every example's gradient of W, b.
-// The views are of the model's own buffers, valid until its next forward().
+// The trace of a linear layer y = W x + b: enough to form every example's gradient of W and b. The
+// views are of the model's own buffers, valid until its next forward().
 struct LayerTrace {
   MatrixView inputs;                // batch x in
   MatrixView gradients;             // batch x out: d loss / d y
@@ -21,14 +21,14 @@ struct LayerTrace {
   std::size_t parameters() const { return gradients.cols * (inputs.cols + 1); }
 };
 
-// All that a backward pass leaves behind: any weight gradient, of one example or of all, is a
-// function of it.
+// The result of a backward pass: any weight gradient, of one example or of all, is a function of
+// it.
 struct Tape {
   std::vector<LayerTrace> layers;
   std::vector<MatrixView> pooled_gradients;  // per table, batch x dim: d loss / d pooled vector
 };
 
-// A dense weight by the name that it has in a PyTorch module of the same shape.
+// A dense weight under the name that it has in a PyTorch module of the same shape.
 struct NamedTensor {
   std::string name;                // "bottom.0.weight"
   std::vector<std::size_t> shape;  // row-major
@@ -39,17 +39,18 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  // Every dense weight, in the order of parameters().
+  // Returns every dense weight's name and shape, in the order of parameters().
   virtual std::vector<NamedTensor> layout() const = 0;
 
-  // Every dense weight, in one array.
+  // Returns all dense weights as one array.
   virtual std::span<float> parameters() = 0;
 
-  // Where the pooled vectors of the next forward() go: per table a view, `batch_size` x dim.
+  // Returns the buffers for the pooled vectors of the next forward(): one view per table,
+  // `batch_size` x dim.
   virtual std::span<const MatrixView> begin_batch(std::size_t batch_size) = 0;
 
-  // Does the part of forward() that needs no pooled vectors, while these are on their way. It may
-  // be left out.
+  // Does the part of forward() that needs no pooled vectors, while these are being received.
+  // Calling it is optional.
   virtual void begin_forward(const Batch& batch) = 0;
 
   // Computes logit and loss of every example from dense features and what begin_batch() returned;

@@ -23,7 +23,8 @@ CBLAS_TRANSPOSE blas(Factor is) {
   return is == Factor::transposed ? CblasTrans : CblasNoTrans;
 }
 
-// Our threads call the BLAS; it starts none of its own. The setting is the whole process's.
+// Keeps the BLAS from starting threads: this project's own threads call it. The setting is
+// process-wide.
 void use_no_blas_threads() {
   [[maybe_unused]] static const bool once = (openblas_set_num_threads(1), true);
 }
@@ -74,7 +75,7 @@ void sgemm(Factor a_is, ConstMatrixView a, Factor b_is, ConstMatrixView b, std::
               0.0f, c.data, blas_size(c.stride));
 }
 
-// Zeroes y first: not every BLAS ignores what y holds when beta is 0.
+// Zeroes y first: not every BLAS ignores the contents of y when beta is 0.
 void sgemv(Factor a_is, ConstMatrixView a, const float* x, std::size_t x_stride, float* y,
            std::size_t y_size, std::size_t y_stride) {
   for (std::size_t i = 0; i < y_size; ++i) y[i * y_stride] = 0.0f;

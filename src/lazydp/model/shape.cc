@@ -32,7 +32,7 @@ void require_widths(std::span<const std::size_t> widths, const std::string& whic
   }
 }
 
-// The layers between consecutive widths, their parameters one after another from `first`.
+// Returns the layers between consecutive widths, their parameters one after another from `first`.
 std::vector<LayerShape> layers_between(std::size_t input, std::span<const std::size_t> widths,
                                        std::size_t first) {
   std::vector<LayerShape> layers;

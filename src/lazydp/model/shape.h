@@ -1,5 +1,6 @@
 #pragma once
-// The sizes of a recommendation model: tables, layers and how they join. Of the paper's, by name.
+// The sizes of a recommendation model: tables, layers and how they join; and the paper's models by
+// name.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +13,7 @@
 
 namespace lazydp {
 
-// A linear layer y = W x + b, and where in the array of all dense parameters it keeps W, then b.
+// A linear layer y = W x + b, and the position of W, then b, in the array of all dense parameters.
 struct LayerShape {
   std::size_t in = 0;
   std::size_t out = 0;
@@ -25,13 +26,13 @@ struct LayerShape {
 struct ModelShape {
   std::string name;
   std::vector<RowId> table_rows;    // one for each table
-  std::size_t dim = 0;              // of every table
+  std::size_t dim = 0;              // width of every table
   std::vector<std::size_t> bottom;  // widths, dense features first, dim last: 13-512-256-128
   std::vector<std::size_t> top;     // widths after the interaction, 1 last: 1024-1024-512-256-1
   std::size_t pooling = 1;          // look-ups in a bag
   Pooling mode = Pooling::sum;
 
-  // Throws UserError unless the shape can be built. Everything below relies on it.
+  // Throws UserError unless the shape can be built. The functions below rely on it.
   void validate() const;
 
   std::size_t tables() const { return table_rows.size(); }
@@ -40,25 +41,26 @@ struct ModelShape {
   std::uint64_t table_bytes() const;
   std::uint64_t history_bytes() const;  // 4 bytes a row
 
-  // What the top MLP reads of an example: the bottom MLP's output and every pair's dot product.
+  // Returns the top MLP's input width: the bottom MLP's output and every pair's dot product.
   std::size_t interaction_width() const { return tables() * (tables() + 1) / 2 + dim; }
 
-  // The dense layers in the order of their parameters: the bottom's, then the top's.
+  // Return the dense layers in the order of their parameters: the bottom's, then the top's.
   std::vector<LayerShape> bottom_layers() const;
   std::vector<LayerShape> top_layers() const;
-  std::size_t parameters() const;  // how many dense ones
+  std::size_t parameters() const;  // number of dense parameters
 };
 
-// The names that named_shape() knows.
+// Returns the names that named_shape() knows.
 std::vector<std::string_view> model_names();
 
-// A model by name; every table has ceil(scale x rows) rows. UserError for anything else.
+// Returns a model by name; every table has ceil(scale x rows) rows. Throws UserError for any other
+// name.
 ModelShape named_shape(std::string_view name, double scale = 1.0);
 
 // A model that was chosen by its name, some of its sizes perhaps replaced.
 struct ModelChoice {
-  ModelShape shape;   // its name is "custom" once a size was replaced
-  std::string named;  // the model it began as
+  ModelShape shape;   // named "custom" once a size was replaced
+  std::string named;  // name of the original model
   double scale = 1.0;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a ledger costs: the one question that the rest of the library asks of this folder.
+// Computes the privacy cost of a ledger: the interface of this folder to the rest of the library.
 
 #include <string_view>
 
@@ -10,17 +10,18 @@ namespace lazydp {
 // rdp: milliseconds, some per cent above the truth. pld: tight, tens of milliseconds and more.
 enum class Accountant { rdp, pld };
 
-// Throws UserError that lists the names there are.
+// Throws UserError, which lists the valid names, for any other name.
 Accountant accountant_from_name(std::string_view name);
-// And back.
+// Returns the accountant's name.
 std::string_view accountant_name(Accountant accountant);
 
-// The run that `ledger` records is (epsilon, delta)-differentially private for adding or removing
-// one example: the smallest epsilon the accountant can prove for `delta`. Nothing recorded costs
-// nothing; without noise epsilon is infinite. Throws UserError unless 0 < delta < 1.
+// Returns the smallest epsilon that the accountant can prove for `delta`: the run that `ledger`
+// records is (epsilon, delta)-differentially private for adding or removing one example. An empty
+// ledger costs nothing; without noise epsilon is infinite. Throws UserError unless 0 < delta < 1.
 double epsilon(const Ledger& ledger, double delta, Accountant accountant);
 
-// The other way round: the smallest delta for `epsilon`. Throws UserError unless 0 <= epsilon.
+// Returns the smallest delta that the accountant can prove for `epsilon`. Throws UserError unless 0
+// <= epsilon.
 double delta(const Ledger& ledger, double epsilon, Accountant accountant);
 
 }  // namespace lazydp

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int kThresholds = 400;
 
-// Whether two rates that are bounded at level alpha contradict the claim.
+// Returns whether two rates that are bounded at level alpha contradict the claim.
 bool refutes(const AttackEvidence& found, const TradeOff& claim, double alpha) {
   const double false_alarm =
       binomial_upper_bound(found.false_alarms, found.runs_without, alpha / 2);
@@ -58,7 +58,7 @@ double p_value(const AttackEvidence& evidence, const TradeOff& claim) {
   return std::exp(high);
 }
 
-// Each of the two counts is worse than the one that is tried with half of what power allows.
+// Each of the two counts exceeds the value tried here with probability (1 - power) / 2 at most.
 std::optional<std::uint64_t> runs_needed(const TradeOff& claim, const TradeOff& truth, double alpha,
                                          double power) {
   const double level = (1 + power) / 2;

@@ -1,6 +1,5 @@
 #pragma once
-// What an attacker's scores prove: a lower bound on the privacy loss of a mechanism, with
-// confidence.
+// Evidence from an attacker's scores: a lower bound on a mechanism's privacy loss, with confidence.
 
 #include <cstdint>
 #include <optional>
@@ -18,7 +17,7 @@ struct AttackScores {
 };
 
 struct AttackEvidence {
-  double threshold = 0.0;  // "with" is said above it
+  double threshold = 0.0;  // the attacker answers "with" above it
   std::uint64_t false_alarms = 0;
   std::uint64_t misses = 0;
   std::uint64_t runs_without = 0;
@@ -27,21 +26,23 @@ struct AttackEvidence {
       0.0;  // the mechanism is not mu'-GDP for any mu' below this, with the confidence asked
 };
 
-// The evidence of a threshold that was chosen without looking at `scores`; wrong with probability
-// `alpha` at most. There is at least one score of each kind.
+// Returns the evidence of a threshold that was chosen without looking at `scores`; wrong with
+// probability `alpha` at most. There must be at least one score of each kind.
 AttackEvidence evidence(const AttackScores& scores, double threshold, double alpha);
 
-// The evidence of the threshold that does best on `scores`: for choosing it, not to be believed.
+// Returns the evidence of the threshold that does best on `scores`: for choosing a threshold; the
+// evidence itself is not valid.
 AttackEvidence best_threshold(const AttackScores& scores, double alpha);
 
-// The smallest alpha at which these counts contradict `claim`: a p-value. Both rates are bounded
-// from above, each with half of alpha, and no attack on what keeps the claim has both.
+// Returns the smallest alpha at which these counts contradict `claim`: a p-value. Both rates are
+// bounded from above, each with half of alpha, and no attack on a mechanism that satisfies the
+// claim achieves both.
 double p_value(const AttackEvidence& evidence, const TradeOff& claim);
 
 inline constexpr std::uint64_t kMostRuns = 100'000'000;
 
-// How many runs of each kind refute `claim` at `alpha` with probability `power` at least, if the
-// mechanism is really `truth` and the attack is perfect; none up to kMostRuns.
+// Returns how many runs of each kind refute `claim` at `alpha` with probability `power` at least,
+// if the mechanism is really `truth` and the attack is perfect; nothing if kMostRuns are too few.
 std::optional<std::uint64_t> runs_needed(const TradeOff& claim, const TradeOff& truth, double alpha,
                                          double power);
 

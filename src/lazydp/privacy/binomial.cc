@@ -12,13 +12,13 @@ namespace {
 
 constexpr double kNegligible = 1e-17;
 
-// P(Binomial(trials, p) = hits), for p in (0, 1).
+// Returns P(Binomial(trials, p) = hits), for p in (0, 1).
 double term_at(double hits, double trials, double p) {
   return std::exp(std::lgamma(trials + 1) - std::lgamma(hits + 1) - std::lgamma(trials - hits + 1) +
                   hits * std::log(p) + (trials - hits) * std::log1p(-p));
 }
 
-// P(<= hits) where hits is not above the mode: terms fall from the largest, at `hits`.
+// Returns P(<= hits) where hits is not above the mode: terms fall from the largest, at `hits`.
 double lower_sum(std::uint64_t hits, std::uint64_t trials, double p) {
   const auto n = static_cast<double>(trials);
   auto k = static_cast<double>(hits);
@@ -60,7 +60,7 @@ std::uint64_t binomial_quantile(double level, std::uint64_t trials, double p) {
   return low;
 }
 
-// Found by halving on the binomial sum itself: a few hundred terms, and no special function.
+// Bisects on the binomial sum itself: a few hundred terms, and no special function.
 double binomial_upper_bound(std::uint64_t hits, std::uint64_t trials, double alpha) {
   check(hits <= trials && trials > 0, "hits among trials");
   if (hits == trials) return 1;
@@ -75,10 +75,10 @@ double binomial_upper_bound(std::uint64_t hits, std::uint64_t trials, double alp
 
 namespace {
 
-constexpr double kFar = 40.0;  // standard deviations, beyond which a double knows no probability
+constexpr double kFar = 40.0;  // standard deviations; probabilities beyond it underflow
 constexpr int kHalvings = 100;
 
-// Where a rising function of x in [low, high] turns from false to true.
+// Returns where a rising function of x in [low, high] turns from false to true.
 template <typename Predicate>
 double turning_point(double low, double high, const Predicate& reached) {
   for (int i = 0; i < kHalvings; ++i) {
@@ -88,7 +88,7 @@ double turning_point(double low, double high, const Predicate& reached) {
   return high;
 }
 
-// log P(N(0, 1) <= -x) for x >= 0, also where the probability itself underflows.
+// Returns log P(N(0, 1) <= -x) for x >= 0, also where the probability itself underflows.
 double log_tail(double x) {
   if (x < 30) return std::log(normal_cdf(-x));
   return -x * x / 2 - std::log(x * std::sqrt(2 * std::numbers::pi)) - 1 / (x * x);

@@ -26,13 +26,13 @@ Ledger ledger_of(double sampling_rate, double noise_multiplier, std::uint64_t st
   return ledger;
 }
 
-// A value tried, and what it costs.
+// A value that was tried, and its epsilon.
 struct Trial {
   double value, epsilon;
 };
 
-// Where the line through two trials, on logarithmic scales, meets epsilon. Every third guess halves
-// the bracket instead, so that no curve can stall the search.
+// Returns where the line through two trials, on logarithmic scales, meets epsilon. Every third
+// guess halves the bracket instead, so that no curve can stall the search.
 double guess_between(const Trial& a, const Trial& b, double epsilon, int round) {
   double part = 0.5;
   if (round % 3 != 2 && a.epsilon > 0 && b.epsilon > 0 && std::isfinite(a.epsilon + b.epsilon)) {
@@ -45,7 +45,7 @@ bool fits(const Trial& trial, const Budget& budget) {
   return trial.epsilon <= budget.epsilon;
 }
 
-// Nothing if kMostNoise is not enough. `start`: any positive guess.
+// Returns nothing if kMostNoise is not enough. `start` is any positive guess.
 std::optional<double> least_noise(const Budget& budget, const std::function<Ledger(double)>& ledger,
                                   Accountant accountant, double start) {
   const auto attempt = [&](double noise) {
@@ -64,7 +64,8 @@ std::optional<double> least_noise(const Budget& budget, const std::function<Ledg
     too_little = attempt(std::max(kLeastNoise, too_little.value / 2));
   }
   for (int round = 0; enough.value > too_little.value * (1 + kPrecision); ++round) {
-    // Half a tolerance away from both ends: one more trial beside a good guess closes the bracket.
+    // Stays half a tolerance away from both ends: one more trial beside a good guess closes the
+    // bracket.
     const double inset = 1 + kPrecision / 2;
     const double guess = guess_between(too_little, enough, budget.epsilon, round);
     const Trial trial = attempt(std::clamp(guess, too_little.value * inset, enough.value / inset));
@@ -73,7 +74,7 @@ std::optional<double> least_noise(const Budget& budget, const std::function<Ledg
   return enough.value;
 }
 
-// What ends at the edge of its range was not chosen by the budget.
+// Throws: a result at the edge of its range was not chosen by the budget.
 [[noreturn]] void refuse_least_noise(const Budget& budget, std::uint64_t steps) {
   std::ostringstream message;
   message << "epsilon is " << budget.epsilon << " at delta " << budget.delta << " over " << steps
@@ -83,7 +84,7 @@ std::optional<double> least_noise(const Budget& budget, const std::function<Ledg
   throw UserError(message.str());
 }
 
-// `start`: a guess, 1 or more.
+// `start` is a guess, 1 or more.
 std::uint64_t most_steps(const Budget& budget, double sampling_rate, double noise_multiplier,
                          Accountant accountant, std::uint64_t start) {
   const auto attempt = [&](std::uint64_t steps) {
@@ -123,7 +124,7 @@ std::optional<double> find_noise_for_budget(const Budget& budget,
                                             Accountant accountant) {
   validate(budget);
   std::optional<double> noise = least_noise(budget, ledger, Accountant::rdp, 1);
-  if (accountant != Accountant::rdp) {  // where to start is cheap
+  if (accountant != Accountant::rdp) {  // rdp finds a starting point cheaply
     noise = least_noise(budget, ledger, accountant, noise.value_or(1));
   }
   if (noise && *noise <= kLeastNoise) refuse_least_noise(budget, ledger(1).steps());

@@ -1,5 +1,5 @@
 #pragma once
-// The other way round: what may be done within a privacy budget.
+// Finds the noise or the number of steps that a privacy budget allows.
 
 #include <cstdint>
 #include <functional>
@@ -9,31 +9,33 @@
 
 namespace lazydp {
 
-// What may be spent.
+// The epsilon and delta that may be spent.
 struct Budget {
   double epsilon;  // positive
   double delta;    // in (0, 1), below 1 / examples
 };
 
-// The smallest noise multiplier, to 1e-4 of itself, with which `steps` steps stay within the
-// budget; what it returns does stay within. Throws UserError for a budget that no noise can meet,
-// or that the least noise there is to choose (0.001) meets: that was not chosen by the budget.
+// Returns the smallest noise multiplier, to 1e-4 of itself, with which `steps` steps stay within
+// the budget; the returned value does stay within. Throws UserError for a budget that no noise can
+// meet, or that the least noise there is to choose (0.001) meets: that was not chosen by the
+// budget.
 double noise_for_budget(const Budget& budget, double sampling_rate, std::uint64_t steps,
                         Accountant accountant);
 
-// The same for any run: `ledger` says what it does with a base noise multiplier. More of that must
-// cost less.
+// Returns the smallest base noise multiplier for any run: `ledger` returns the run's events for a
+// base noise multiplier. More noise must cost less.
 double noise_for_budget(const Budget& budget, const std::function<Ledger(double)>& ledger,
                         Accountant accountant);
 
-// None where no noise can meet the budget.
+// Returns nothing where no noise can meet the budget.
 std::optional<double> find_noise_for_budget(const Budget& budget,
                                             const std::function<Ledger(double)>& ledger,
                                             Accountant accountant);
 
-constexpr std::uint64_t kMostSteps = 0xFFFFFFFE;  // that a run can have
+constexpr std::uint64_t kMostSteps = 0xFFFFFFFE;  // the most that a run can have
 
-// The largest number of steps that stays within the budget, 0 if none does, kMostSteps at most.
+// Returns the largest number of steps that stays within the budget, 0 if none does, kMostSteps at
+// most.
 std::uint64_t max_steps(const Budget& budget, double sampling_rate, double noise_multiplier,
                         Accountant accountant);
 

@@ -10,7 +10,8 @@
 namespace lazydp {
 namespace {
 
-// Whether a mechanism that keeps `claim` can be right `correct` times or more with probability `p`.
+// Returns whether a mechanism that satisfies `claim` can be right `correct` times or more with
+// probability `p`.
 //
 // Let p_i be the probability of i correct among g guesses, of m canaries. Pick a canary at random:
 // "it is guessed rightly, and i are right in all" has probability p_i i/m. With its membership
@@ -36,8 +37,9 @@ bool possible(const OneRunGuesses& made, double p, const TradeOff& claim) {
   return true;
 }
 
-// Whether so many correct guesses happen with probability alpha at most under (epsilon, delta).
-// Steinke, Nasr, Jagielski 2023, Theorem 5.2: dominated by a binomial, but for a term in delta.
+// Returns whether so many correct guesses happen with probability alpha at most under (epsilon,
+// delta). Steinke, Nasr, Jagielski 2023, Theorem 5.2: dominated by a binomial, but for a term in
+// delta.
 bool unlikely(const OneRunGuesses& made, double epsilon, double delta, double alpha) {
   const double rate = 1 / (1 + std::exp(-epsilon));
   const double pure = binomial_tail(made.correct, made.guesses, rate);
@@ -50,9 +52,9 @@ bool unlikely(const OneRunGuesses& made, double epsilon, double delta, double al
   return pure + 2 * static_cast<double>(made.canaries) * delta * steepest <= alpha;
 }
 
-// How often a perfect attack is right about the share of canaries it is surest of: those whose
-// score is above a threshold, of which half as many of the ones outside are than of those inside,
-// and by symmetry those below.
+// Returns how often a perfect attack is right about the share of canaries that it is surest of:
+// those whose score is above a threshold, of which half as many of the ones outside are than of
+// those inside, and by symmetry those below.
 double accuracy(const TradeOff& truth, double share) {
   double low = 0, high = 1;  // the rate of false alarms
   for (int i = 0; i < 60; ++i) {

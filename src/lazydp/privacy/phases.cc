@@ -9,10 +9,10 @@
 namespace lazydp {
 namespace {
 
-constexpr std::size_t kFewMechanisms = 32;  // as many are composed exactly
+constexpr std::size_t kFewMechanisms = 32;  // up to so many are composed exactly
 constexpr std::size_t kFewValues = 4;
 constexpr std::size_t kPointsAlone = 64;     // lattice points when only one parameter varies
-constexpr std::size_t kPointsTogether = 24;  // and when both do
+constexpr std::size_t kPointsTogether = 24;  // lattice points when both do
 
 using StepsOf = std::map<std::pair<double, double>, std::uint64_t>;
 
@@ -33,8 +33,9 @@ Phases one_node_each(const StepsOf& steps) {
   return result;
 }
 
-// Lattice points of one parameter: the divergences are convex in `coordinate` of it, and the point
-// a fraction of the way from one end to the other is at `between`, denser where steps cost more.
+// The lattice points of one parameter: the divergences are convex in `coordinate` of it, and the
+// point a fraction of the way from one end to the other is at `between`, denser where steps cost
+// more.
 class Axis {
  public:
   Axis(const std::set<double>& values, std::size_t points, double (*coordinate)(double),

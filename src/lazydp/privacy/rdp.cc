@@ -29,7 +29,7 @@ double log_erfc(double x) {
   return -x * x - std::log(x * std::sqrt(std::numbers::pi)) + std::log1p(series);
 }
 
-// Sum over i of binom(a,i) q^i (1-q)^(a-i) exp((i^2-i) / 2 sigma^2). The weights sum to 1 and the
+// Sums over i binom(a,i) q^i (1-q)^(a-i) exp((i^2-i) / 2 sigma^2). The weights sum to 1 and the
 // terms 0 and 1 have exponent 0, so 1 is taken out: tiny sampling rates keep all their digits.
 double at_integer(double q, double sigma, double order) {
   std::vector<double> logs;
@@ -45,8 +45,8 @@ double at_integer(double q, double sigma, double order) {
                         : std::log1p(std::exp(log_excess));
 }
 
-// Sum over k of (-1)^k a_k for a_k the moments of a positive measure on [0, 1]: Cohen, Rodriguez
-// Villegas, Zagier 2000, Algorithm 1.
+// Returns the sum over k of (-1)^k a_k for a_k the moments of a positive measure on [0, 1]: Cohen,
+// Rodriguez Villegas, Zagier 2000, Algorithm 1.
 double alternating_sum(const std::vector<double>& terms) {
   const auto n = static_cast<double>(terms.size());
   double d = std::pow(3 + std::sqrt(8.0), n);
@@ -63,9 +63,10 @@ double alternating_sum(const std::vector<double>& terms) {
   return sum / d;
 }
 
-// The integral is cut at z0, where (1-q) Q = q N(1): left of it (1-q + q r)^a is expanded in powers
+// Cuts the integral at z0, where (1-q) Q = q N(1): left of it (1-q + q r)^a is expanded in powers
 // of q r, right of it in powers of (1-q). binom(a,i) is positive up to i = ceil(a) and alternates
-// from there on; the terms beyond are the moments of a positive measure, as alternating_sum asks.
+// from there on; the terms beyond are the moments of a positive measure, as alternating_sum
+// requires.
 double at_fraction(double q, double sigma, double order) {
   const double z0 = sigma * sigma * std::log(1 / q - 1) + 0.5;
   const double scale = std::numbers::sqrt2 * sigma;
@@ -121,7 +122,7 @@ std::vector<double> make_orders() {
   return orders;
 }
 
-// log E[(P/Q)^order] of the whole ledger, one for each order.
+// Returns log E[(P/Q)^order] of the whole ledger, one for each order.
 std::vector<double> log_moments(const Ledger& ledger) {
   const Phases phases = merged_phases(ledger);
   const std::span<const double> orders = rdp_orders();

@@ -10,10 +10,10 @@
 namespace lazydp {
 namespace {
 
-// Tangents this far apart lie below the curve by a thousandth at most, for an epsilon of ten.
+// Tangents at this distance lie below the curve by a thousandth at most, for an epsilon of ten.
 constexpr int kTangents = 96;
-constexpr double kLeastDelta = 1e-12;  // far below every p-value that is asked for
-constexpr double kMostEpsilon = 600;   // exp() of it is a number
+constexpr double kLeastDelta = 1e-12;  // far below every p-value in use
+constexpr double kMostEpsilon = 600;   // its exp() is finite
 
 std::vector<double> evenly_up_to(double most_epsilon) {
   std::vector<double> epsilons(kTangents + 1);
@@ -23,9 +23,9 @@ std::vector<double> evenly_up_to(double most_epsilon) {
   return epsilons;
 }
 
-constexpr double kMostOfSum = 30;  // an epsilon beyond which no attack's rates are told apart
+constexpr double kMostOfSum = 30;  // beyond it an attack's rates cannot be distinguished
 
-// The chances of 0, 1, ... `steps` successes; those below 1e-15 are left out as 0.
+// Returns the probabilities of 0, 1, ... `steps` successes; those below 1e-15 are left out as 0.
 std::vector<double> binomial_chances(std::uint64_t steps, double rate) {
   const auto n = static_cast<double>(steps);
   std::vector<double> chances(steps + 1, 0.0);
@@ -53,7 +53,7 @@ std::vector<double> convolve(std::span<const double> a, std::span<const double> 
 
 }  // namespace
 
-// The upper envelope of the lines, steeper ones to the right.
+// Keeps the upper envelope of the lines, steeper ones to the right.
 TradeOff::TradeOff(std::span<const Point> points) {
   std::vector<Line> all = {{0, 0, 0}};
   for (const auto& [epsilon, delta] : points) {
@@ -81,7 +81,7 @@ TradeOff::TradeOff(std::span<const Point> points) {
 TradeOff TradeOff::of(const Ledger& ledger) {
   if (ledger.steps() == 0) return TradeOff(std::vector<Point>{{0, 0}});
   const double most = pld_epsilon(ledger, kLeastDelta);
-  if (!(most < kMostEpsilon)) return TradeOff(std::vector<Point>{});  // promises nothing
+  if (!(most < kMostEpsilon)) return TradeOff(std::vector<Point>{});  // guarantees nothing
   const std::vector<double> epsilons = evenly_up_to(most);
   const std::vector<double> deltas = pld_deltas(ledger, epsilons);
   std::vector<Point> points;
@@ -103,7 +103,7 @@ TradeOff TradeOff::gaussian(double mu) {
 
 TradeOff TradeOff::of_sum(const Ledger& ledger) {
   double variance = 0.0;
-  std::vector<double> times = {1.0};  // times[k]: the chance that k steps sample the example
+  std::vector<double> times = {1.0};  // times[k]: the probability that k steps sample the example
   for (const SampledGaussian& event : ledger.events()) {
     const auto steps = static_cast<double>(event.steps);
     variance += steps * event.noise_multiplier * event.noise_multiplier;
@@ -112,7 +112,7 @@ TradeOff TradeOff::of_sum(const Ledger& ledger) {
   check(variance > 0, "noise in the sum");
   const double std = std::sqrt(variance);
 
-  // Thresholds, and how often the sum lies above each of them without the example and with it.
+  // Computes how often the sum lies above each threshold, without the example and with it.
   constexpr std::size_t kThresholds = 2000;
   const double low = -8 * std;
   const double width = static_cast<double>(times.size()) + 16 * std;

@@ -1,5 +1,6 @@
 #pragma once
-// What a claim lets an attacker achieve: for every rate of false alarms the least rate of misses.
+// The power that a privacy claim leaves an attacker: for every rate of false alarms the least rate
+// of misses.
 
 #include <span>
 #include <vector>
@@ -8,10 +9,10 @@
 
 namespace lazydp {
 
-// A convex, symmetric trade-off function f (Dong, Roth, Su 2019): whoever tells two neighbouring
-// data sets apart with false alarms at rate a misses at a rate of at least f(a). Made of straight
-// lines, each of which an (epsilon, delta) guarantees; between them it is below the truth, so that
-// what contradicts it contradicts the claim.
+// A convex, symmetric trade-off function f (Dong, Roth, Su 2019): an attacker that distinguishes
+// two neighbouring data sets with false alarms at rate a misses at a rate of at least f(a). Made of
+// straight lines, each of which an (epsilon, delta) guarantees; between them it is below the truth,
+// so that evidence against it is evidence against the claim.
 class TradeOff {
  public:
   struct Point {
@@ -19,26 +20,26 @@ class TradeOff {
     double delta;    // in [0, 1]
   };
 
-  // Of a mechanism that is (epsilon, delta)-differentially private for each of the points. Throws
-  // UserError for what no mechanism can be.
+  // Takes a mechanism that is (epsilon, delta)-differentially private for each of the points.
+  // Throws UserError for points that no mechanism can have.
   explicit TradeOff(std::span<const Point> points);
 
-  // Of a ledger, by the tight accountant.
+  // Returns the trade-off of a ledger, by the tight accountant.
   static TradeOff of(const Ledger& ledger);
-  // Of mu-GDP, by its closed form. `mu` is positive and finite.
+  // Returns the trade-off of mu-GDP, by its closed form. `mu` is positive and finite.
   static TradeOff gaussian(double mu);
 
-  // Of an attacker who sees only the sum of all steps, as a released model shows it: an example
-  // that is in moves it by one clipping norm at every step that samples it. This is no claim but
-  // what an attack can achieve, and so what an audit can hope for: with sampling rates below 1 it
-  // is far less than the ledger allows.
+  // Returns the trade-off of an attacker that sees only the sum of all steps, as a released model
+  // shows it: an example in the data moves the sum by one clipping norm at every step that samples
+  // it. This is not a claim but what an attack can achieve, and so what an audit can hope for: with
+  // sampling rates below 1 it is far less than the ledger allows.
   static TradeOff of_sum(const Ledger& ledger);
 
-  // f(a), for a rate of false alarms in [0, 1].
+  // Returns f(a), for a rate of false alarms in [0, 1].
   double least_miss(double false_alarm) const { return least_chance(1 - false_alarm); }
 
-  // The least probability, for one neighbour, of an event that has probability x for the other:
-  // f(1 - x), exact for small x too.
+  // Returns the least probability, for one neighbour, of an event that has probability x for the
+  // other: f(1 - x), exact for small x too.
   double least_chance(double x) const;
 
  private:
@@ -46,10 +47,10 @@ class TradeOff {
     double at_zero, slope;
     double from;  // the largest of all lines from here to where the next begins
   };
-  std::vector<Line> lines_;  // of least_chance, by slope
+  std::vector<Line> lines_;  // lines of least_chance, by slope
 };
 
-// What the same ledger would be with its noise multiplied by `factor`.
+// Returns the ledger with its noise multiplied by `factor`.
 Ledger with_noise_times(const Ledger& ledger, double factor);
 
 }  // namespace lazydp

@@ -1,5 +1,5 @@
 #pragma once
-// The address of a random draw. The only file that knows the layout of the 128 counter bits.
+// The address of a random draw. Only this file knows the layout of the 128 counter bits.
 
 #include <cstdint>
 
@@ -10,19 +10,19 @@
 
 namespace lazydp {
 
-// How the noise of missed steps is drawn. The two never share a cell.
+// The way in which the noise of missed steps is drawn. The two never share a cell.
 enum class CellKind : std::uint8_t {
   each_step = 0,   // cell (row, t) holds the noise of step t
   aggregated = 1,  // cell (row, t) holds all the noise that a row settled at t was owed
 };
 
-// A row's cell is a run of blocks, each of four 32-bit words:
+// A row's cell is a sequence of blocks, each of four 32-bit words:
 //
-//   high = table 16 | row 40 | domain (upper 8 of 27)      low = domain (lower 19) | step 32 |
-//   block 13
+//   high = table 16 | row 40 | domain (upper 8 of 27)
+//   low  = domain (lower 19) | step 32 | block 13
 //
-// and the domain = draw index 20 | draws 3 | purpose 4. Draw 2 d + 1 refines the tails of draw 2 d;
-// d counts the normals that secure noise adds up.
+// where domain = draw index 20 | draws 3 | purpose 4. Draw 2 d + 1 refines the tails of draw 2 d; d
+// counts the normals that secure noise adds up.
 struct Cell {
   Purpose purpose = Purpose::table_noise;
   CellKind draws = CellKind::each_step;
@@ -41,7 +41,7 @@ inline constexpr std::uint64_t kRowUnit = std::uint64_t{1}
 
 inline constexpr std::uint64_t kDrawUnit = std::uint64_t{1} << 52;  // one draw further, in ::low
 
-// The first block of a cell; block b is at low + b.
+// Returns the counter of a cell's first block; block b is at low + b.
 inline Counter first_block(const Cell& cell) {
   check(cell.row >= 0 && cell.row < kMaxRows, "row within 40 bits");
   check(cell.step <= kLastStep, "step within 32 bits");

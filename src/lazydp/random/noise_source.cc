@@ -11,7 +11,7 @@
 namespace lazydp {
 namespace {
 
-constexpr int kMaxBlockBits = 43;  // of one key; refinements at most double it
+constexpr int kMaxBlockBits = 43;  // log2 of a key's blocks; refinements at most double them
 constexpr int kMaxStepBits = 10;   // a key serves at most 1,024 steps
 
 RowCounters counters_of(Cell cell) {
@@ -22,7 +22,7 @@ RowCounters counters_of(Cell cell) {
   return {.high = first.high, .low = first.low, .refined_low = refined.low, .row_unit = kRowUnit};
 }
 
-// How many low bits of the step number share a key.
+// Returns how many low bits of the step number share a key.
 int step_bits(RowId rows, std::size_t dim, unsigned draws) {
   const auto blocks = static_cast<std::uint64_t>(rows) * ((dim + 15) / 16 * 4) * draws;
   const int spare = kMaxBlockBits - static_cast<int>(std::bit_width(blocks));

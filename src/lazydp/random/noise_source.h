@@ -12,13 +12,13 @@
 
 namespace lazydp {
 
-// The noise of all rows of one table at one step: what the kernels need, and no more.
+// The noise of all rows of one table at one step, in the form that the kernels need.
 struct NoiseCells {
   AesKey key;
   RowCounters counters;
   unsigned draws = 1;
 
-  // Each row: values = shrink * values + std * (the row's normals).
+  // Updates each row: values = shrink * values + std * (the row's normals).
   void add(std::span<const NoisyRow> rows, std::size_t dim) const {
     if (draws == 1) return add_noise(key, counters, rows, dim);
     add_sums(rows, dim);
@@ -28,23 +28,24 @@ struct NoiseCells {
   void add_sums(std::span<const NoisyRow> rows, std::size_t dim) const;
 };
 
-// Nothing here has a state that advances. The same arguments give the same noise whatever the
-// thread, the order of calls or the instruction set.
+// Gives the same noise for the same arguments, whatever the thread, the order of calls or the
+// instruction set. Has no state that advances.
 class NoiseSource {
  public:
   // Every normal is the sum of `draws` normals of variance 1 / draws. With several, the gaps
-  // between the floating-point numbers that noise can take say less of what it was added to
+  // between the floating-point numbers that noise can take reveal less of the value it was added to
   // (Holohan and Braghin 2021; Opacus' secure mode adds up four).
   explicit NoiseSource(const Seed& seed, unsigned draws = 1);
   static constexpr unsigned kMostDraws = 16;
 
-  // `rows` and `dim` are those of the table: they decide how many steps share a key, so that no key
-  // is asked for more than 2^44 blocks. Throws UserError for a table that is too large even so.
-  // `purpose` is table_noise, or momentum_noise for a second, independent normal.
+  // Returns the noise of a table at step t. `rows` and `dim` are those of the table: they decide
+  // how many steps share a key, so that no key encrypts more than 2^44 blocks. Throws UserError for
+  // a table that is too large even so. `purpose` is table_noise, or momentum_noise for a second,
+  // independent normal.
   NoiseCells table(TableId table, RowId rows, std::size_t dim, CellKind draws, Step t,
                    Purpose purpose = Purpose::table_noise) const;
 
-  // Noise of dense weights, as rows of kDenseRow weights each.
+  // Returns the noise of dense weights, as rows of kDenseRow weights each.
   NoiseCells dense(Step t) const;
   static constexpr std::size_t kDenseRow = 1024;
 

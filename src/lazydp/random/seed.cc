@@ -43,7 +43,8 @@ Seed Seed::fixed(std::uint64_t value) {
 
 Seed::Bytes Seed::reveal() const {
   Bytes bytes;
-  std::copy_n(master_.round_keys.begin(), bytes.size(), bytes.begin());  // the first is the key
+  // The first round key is the key itself.
+  std::copy_n(master_.round_keys.begin(), bytes.size(), bytes.begin());
   return bytes;
 }
 

@@ -44,7 +44,8 @@ double RandomStream::uniform() {
   return bits == 0 ? 0x1p-54 : static_cast<double>(bits) * 0x1p-53;
 }
 
-// Lemire 2019: the upper half of a product, rejecting the few products that would favour some.
+// Takes the upper half of a product, rejecting the few products that would favour some values
+// (Lemire 2019).
 std::uint64_t RandomStream::below(std::uint64_t bound) {
   check(bound > 0, "a bound to draw below");
   const std::uint64_t reject_below = -bound % bound;

@@ -1,5 +1,5 @@
 #pragma once
-// Uniform bits in a row, from one address: for sampling, initial values and synthetic data.
+// A stream of uniform bits from one address: for sampling, initial values and synthetic data.
 
 #include <array>
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace lazydp {
 
-// The stream of a model's dense weights. No table has this number: a model has at most 65,000.
+// The stream of a model's dense weights. No table has this id: a model has at most 65,000 tables.
 inline constexpr TableId kDenseStream = 65535;
 
-// The sequence is a pure function of (seed, purpose, stream, step); nothing else moves it. Its
-// blocks are the cells of rows 0, 1, 2, …, so it does not end.
+// The sequence is a pure function of (seed, purpose, stream, step). Its blocks are the cells of
+// rows 0, 1, 2, …, so it does not end.
 class RandomStream {
  public:
   RandomStream(const Seed& seed, Purpose purpose, TableId stream, Step step);

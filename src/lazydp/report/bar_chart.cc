@@ -1,4 +1,4 @@
-// Bars in groups, beside each other or stacked, with whiskers for intervals.
+// Draws bars in groups, beside each other or stacked, with whiskers for intervals.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ ChartRange range_of(const BarChart& chart) {
   return range;
 }
 
-// The part of the axis that group `g` has, and in it that of one of `count` bars.
+// The part of the axis that belongs to group `g`, and in it the part of one of `count` bars.
 struct Slot {
   double left, right;
 
@@ -65,7 +65,7 @@ void draw_whisker(ChartCanvas& canvas, const ChartRange& range, const PlacedAxis
   }
 }
 
-// Why there is no bar, upright in its place.
+// Writes the reason for a missing bar upright in its place.
 void draw_note(ChartCanvas& canvas, const Slot& slot, const std::string& note) {
   if (note.empty()) return;
   constexpr double kUp = 8, kDown = 4;
@@ -76,7 +76,7 @@ void draw_note(ChartCanvas& canvas, const Slot& slot, const std::string& note) {
               note);
 }
 
-// Whether names of groups, side by side, would touch.
+// Returns whether the names of neighbouring groups would touch.
 bool crowded(const BarChart& chart) {
   constexpr double kLetter = 7.5;
   const double room = (F::kRight - F::kLeft) / static_cast<double>(chart.groups.size());
@@ -85,7 +85,7 @@ bool crowded(const BarChart& chart) {
   });
 }
 
-// Below the axis; slanted where there is no room for it.
+// Writes the name below the axis; slanted if there is no room.
 void draw_name(ChartCanvas& canvas, const BarChart& chart, std::size_t g, double x) {
   constexpr double kLevel = 21, kSlanted = 14;
   if (!crowded(chart)) {
@@ -135,7 +135,7 @@ std::string svg_of(const BarChart& chart) {
   for (std::size_t s = 0; s < chart.series.size(); ++s) {
     names.push_back({kNotThere, chart.series[s].name, chart_colour(s)});
   }
-  // Stacked bars are named in the order in which they stand on each other.
+  // Lists the names of stacked bars in the order in which the bars are stacked.
   if (chart.kind == BarChart::Kind::stacked) std::ranges::reverse(names);
   canvas.side_names(std::move(names));
   return canvas.finish();

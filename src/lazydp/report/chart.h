@@ -1,5 +1,5 @@
 #pragma once
-// Pictures of numbers: lines and bars, each one self-contained SVG that also stands in a page.
+// Line and bar charts, each drawn as one self-contained SVG that can also be embedded in a page.
 
 #include <cstdint>
 #include <limits>
@@ -10,7 +10,7 @@ namespace lazydp {
 
 inline constexpr double kNotThere = std::numeric_limits<double>::quiet_NaN();
 
-// A logarithmic axis leaves out what is not positive.
+// A logarithmic axis leaves out values that are not positive.
 struct ChartAxis {
   enum class Scale : std::uint8_t { linear, logarithmic };
 
@@ -19,10 +19,10 @@ struct ChartAxis {
   bool from_zero = true;  // linear: begins at zero, however far away the values are
 };
 
-// Both pictures begin with these.
+// The title and note of a chart.
 struct ChartHead {
   std::string title = {};
-  std::string note = {};  // a line below it: what was measured, and how
+  std::string note = {};  // a line below the title: what was measured, and how
 };
 
 struct ChartPoint {
@@ -33,7 +33,7 @@ struct ChartPoint {
 };
 
 struct ChartLine {
-  std::string name = {};  // stands beside its end
+  std::string name = {};  // shown beside its end
   std::vector<ChartPoint> points = {};
 };
 
@@ -49,7 +49,7 @@ struct ChartBar {
   double low = kNotThere;
   double high = kNotThere;    // an interval, drawn as a whisker
   bool extrapolated = false;  // not measured: drawn as an outline
-  std::string note = {};      // stands upright where the bar is missing
+  std::string note = {};      // shown upright where the bar is missing
 };
 
 struct BarSeries {

@@ -13,7 +13,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kRounding = 1e-9;
 
-// The smallest of 1, 2, 5 times a power of ten that cuts `range` into at most six parts.
+// Returns the smallest of 1, 2, 5 times a power of ten that cuts `range` into at most six parts.
 double tick_distance(double range) {
   const double least = range / 6;
   const double power = std::pow(10.0, std::floor(std::log10(least)));
@@ -23,7 +23,8 @@ double tick_distance(double range) {
   return 10 * power;
 }
 
-// Powers of ten; over less than three of them also their doubles and fives, over many only some.
+// Returns powers of ten; over less than three of them also their doubles and fives, over many only
+// some.
 std::vector<double> logarithmic_ticks(double least, double most) {
   const double decades = std::log10(most / least);
   const int every = std::max(1, static_cast<int>(std::ceil(decades / 7)));
@@ -64,7 +65,7 @@ PlacedAxis::PlacedAxis(const ChartAxis& axis, const ChartRange& range, double fr
       most_(range.most()),
       from_(from),
       to_(to) {
-  if (least_ > most_) least_ = most_ = 1.0;  // nothing to show
+  if (least_ > most_) least_ = most_ = 1.0;  // no values
   if (logarithmic_) {
     constexpr double kRoom = 1.1;
     least_ /= kRoom;
@@ -86,7 +87,7 @@ std::vector<double> PlacedAxis::ticks() const {
   std::vector<double> values;
   for (double i = std::ceil(least_ / distance - kRounding);
        i * distance <= most_ + kRounding * distance; ++i) {
-    values.push_back(i * distance + 0.0);  // no -0
+    values.push_back(i * distance + 0.0);  // avoids -0
   }
   return values;
 }
@@ -185,8 +186,8 @@ void ChartCanvas::side_names(std::vector<SideName> names) {
     if (std::isnan(name.y)) name.y = next;
     next += kApart;
   }
-  // From the bottom up each moves as far as it must, then all of them down again if the highest
-  // would leave the frame.
+  // From the bottom up moves each name as far as it must, then all of them down again if the
+  // highest would leave the frame.
   std::ranges::stable_sort(names, std::greater{}, &SideName::y);
   double limit = F::kBottom + kApart;
   for (SideName& name : names) limit = name.y = std::min(name.y, limit - kApart);

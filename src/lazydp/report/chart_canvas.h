@@ -1,6 +1,6 @@
 #pragma once
-// What line and bar charts draw with: text, strokes, the frame of the axes, names that do not
-// touch.
+// The drawing primitives of line and bar charts: text, strokes, axes, and names that do not
+// overlap.
 
 #include <array>
 #include <cstdint>
@@ -13,9 +13,7 @@
 
 namespace lazydp {
 
-// From values to places in a picture, and the values worth a label.
-
-// The least and the greatest of what an axis must show.
+// The range of the values that an axis must show.
 class ChartRange {
  public:
   explicit ChartRange(const ChartAxis& axis);
@@ -32,7 +30,7 @@ class ChartRange {
   double most_;
 };
 
-// A range laid over the picture from `from` to `to`.
+// An axis that maps values of a range to coordinates from `from` to `to`.
 class PlacedAxis {
  public:
   PlacedAxis(const ChartAxis& axis, const ChartRange& range, double from, double to);
@@ -40,7 +38,7 @@ class PlacedAxis {
   double place(double value) const;
   double foot() const { return from_; }  // where the axis begins
 
-  // Round values within the axis, about six.
+  // Returns about six round values within the axis, for labels.
   std::vector<double> ticks() const;
 
  private:
@@ -53,13 +51,13 @@ class PlacedAxis {
 
 std::string tick_text(double value);
 
-// The picture, and the frame of the axes in it.
+// The size of the image, and the frame of the axes in it.
 struct ChartFrame {
   static constexpr double kWidth = 760, kHeight = 460;
   static constexpr double kLeft = 72, kRight = 620, kTop = 92, kBottom = 396;
 };
 
-// Apart for every kind of colour sight (Okabe and Ito's), dark enough for thin lines.
+// Distinguishable with every kind of colour vision (Okabe and Ito's), dark enough for thin lines.
 inline constexpr std::array<std::string_view, 8> kChartColours = {
     "#0072b2", "#d55e00", "#009e73", "#aa3377", "#b8860b", "#56b4e9", "#3b4252", "#8a6d3b"};
 
@@ -67,7 +65,7 @@ inline std::string_view chart_colour(std::size_t series) {
   return kChartColours[series % kChartColours.size()];
 }
 
-// Text as it stands in SVG and HTML.
+// Escapes text for SVG and HTML.
 std::string escaped(std::string_view text);
 
 class ChartCanvas {
@@ -80,7 +78,7 @@ class ChartCanvas {
 
   enum class Fill : std::uint8_t { solid, outline };
 
-  // `tip` is shown to whoever points at it.
+  // `tip` is the tooltip.
   void rectangle(double left, double top, double right, double bottom, std::string_view colour,
                  std::string_view tip, Fill fill = Fill::solid);
   void path(std::string_view attributes, const std::vector<std::array<double, 2>>& places,
@@ -89,8 +87,8 @@ class ChartCanvas {
   void vertical_axis(const PlacedAxis& axis, const std::string& name);
   void name_of_horizontal_axis(const std::string& name);
 
-  // On the right, each at its height if there is room, else as near as the others allow. Names
-  // without a height stand below each other from the top.
+  // Writes names on the right, each at its height if there is room, else as near as the others
+  // allow. Names without a height are listed from the top.
   struct SideName {
     double y = kNotThere;
     std::string text = {};

@@ -19,8 +19,7 @@ void append_line(std::string& out, const std::vector<std::string>& fields) {
   out += '\n';
 }
 
-// The fields of the line that `text` begins with, which is cut off; quoted fields may hold
-// anything.
+// Removes the first line from `text` and returns its fields; quoted fields may hold any character.
 std::vector<std::string> take_line(std::string_view& text) {
   std::vector<std::string> fields(1);
   bool quoted = false;

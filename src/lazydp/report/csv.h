@@ -1,5 +1,5 @@
 #pragma once
-// A small table of text in a file that spreadsheets and pandas read (RFC 4180).
+// A small table of text as CSV (RFC 4180), which spreadsheets and pandas read.
 
 #include <string>
 #include <string_view>
@@ -13,7 +13,7 @@ struct CsvTable {
 
   std::string text() const;
 
-  // Throws UserError, naming `name` and the line, for text that is no such table.
+  // Throws UserError, with `name` and the line, for text that is not such a table.
   static CsvTable parse(std::string_view text, const std::string& name);
 };
 

@@ -5,7 +5,7 @@
 namespace lazydp {
 namespace {
 
-// The policy lets a browser load nothing, not even by mistake.
+// The policy keeps a browser from loading anything, even by mistake.
 constexpr std::string_view kHead =
     "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src "

@@ -1,5 +1,5 @@
 #pragma once
-// A page that needs nothing but itself: text, tables and pictures, no network, no scripts.
+// A self-contained HTML page: text, tables and charts, no network, no scripts.
 
 #include <string>
 #include <string_view>
@@ -14,13 +14,13 @@ class HtmlPage {
   HtmlPage& heading(std::string_view text);
   HtmlPage& paragraph(std::string_view text);
 
-  // A paragraph that must not be overlooked.
+  // Adds a paragraph that stands out.
   HtmlPage& warning(std::string_view text);
 
-  // The first row has the names of the columns; the first column those of the rows.
+  // Adds a table. The first row has the names of the columns; the first column those of the rows.
   HtmlPage& table(const std::vector<std::vector<std::string>>& rows);
 
-  // An SVG of chart.h, beside its neighbours where the window is wide enough.
+  // Adds an SVG of chart.h, beside its neighbours where the window is wide enough.
   HtmlPage& picture(std::string_view svg);
 
   std::string finish() const;

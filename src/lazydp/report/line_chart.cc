@@ -1,4 +1,4 @@
-// Lines with their names at their ends, bands for intervals, dots where points are few.
+// Draws lines with their names at their ends, bands for intervals, dots where points are few.
 
 #include <algorithm>
 #include <cmath>
@@ -43,7 +43,7 @@ void draw_horizontal_axis(ChartCanvas& canvas, const PlacedAxis& axis, const std
   canvas.name_of_horizontal_axis(name);
 }
 
-// Along the upper ends of the intervals and back along the lower ones.
+// Draws along the upper ends of the intervals and back along the lower ones.
 void draw_band(ChartCanvas& canvas, const Plane& plane, const PlacedAxis& x, const PlacedAxis& y,
                const ChartLine& line, const std::string& colour) {
   Places band;

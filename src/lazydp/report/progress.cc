@@ -11,8 +11,8 @@
 namespace lazydp {
 namespace {
 
-constexpr double kRedraw = 0.1;  // seconds between two pictures of the live line
-constexpr Step kLines = 10;      // of a run that is not on a terminal
+constexpr double kRedraw = 0.1;  // seconds between two redraws of the live line
+constexpr Step kLines = 10;      // lines of a run that is not on a terminal
 constexpr double kEpsilonEvery = 1.0;
 
 std::size_t terminal_width() {
@@ -59,7 +59,7 @@ bool Progress::due(Step step) const {
   return tenth(step) > tenth(drawn_step_);
 }
 
-// Accounting for a long schedule may be slow: it may take a twentieth of the time, no more.
+// Accounting for a long schedule may be slow: it gets a twentieth of the time at most.
 double Progress::epsilon_now(const std::function<double()>& epsilon) {
   const double before = since_start();
   if (style_ == Style::live && before < epsilon_again_) return epsilon_;
@@ -69,7 +69,7 @@ double Progress::epsilon_now(const std::function<double()>& epsilon) {
   return value;
 }
 
-// What matters most comes first: a narrow terminal shows no more than fits.
+// Puts the most important numbers first: a narrow terminal shows only what fits.
 std::string Progress::line(Step step) const {
   const double seconds = std::max(since_start(), 1e-9);
   std::string text = what_ + "  step " + with_commas(step) + "/" + with_commas(steps_);

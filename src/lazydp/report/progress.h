@@ -1,5 +1,5 @@
 #pragma once
-// What somebody who waits gets to see: one line that changes on a terminal, a few lines elsewhere.
+// Progress of a run: one line that changes on a terminal, a few lines elsewhere.
 
 #include <chrono>
 #include <cstdint>
@@ -14,31 +14,30 @@
 
 namespace lazydp {
 
-// Losses and metrics come from private data: they are for whoever may see the data.
+// Losses and metrics come from private data: only a reader of the data may see them.
 class Progress {
  public:
   enum class Style : std::uint8_t { none, lines, live };
 
-  // How to show things on standard error.
+  // Returns the style for standard error.
   static Style style(bool quiet);
 
   Progress(Style style, std::ostream& out) : style_(style), out_(&out) {}
 
-  // Starts a run of `steps` steps, of which some may have been done earlier; `what` begins its
-  // lines.
+  // Starts a run of `steps` steps, of which `done` were done earlier; its lines begin with `what`.
   void begin(const std::string& what, Step steps, Step done = 0);
 
-  // After every step. `epsilon` is what the model would have if it were released now, NaN for no
-  // claim; it is asked for when it is shown, on a terminal at most once a second.
+  // Called after every step. `epsilon` returns the epsilon of the model if it were released now,
+  // NaN for no claim; it is called when it is shown, on a terminal at most once a second.
   void step(const StepReport& report, const std::function<double()>& epsilon);
 
-  // A line that stays; later lines of the run repeat its AUC.
+  // Writes a permanent line; later lines of the run repeat its AUC.
   void evaluated(Step step, const Metrics& metrics);
 
-  // Rows that caught up at the end, of all that there are.
+  // Writes how many of all rows were settled at the end.
   void settled(std::uint64_t rows, std::uint64_t of);
 
-  // A line that stays.
+  // Writes a permanent line.
   void say(const std::string& line);
 
   // Leaves the terminal at the start of an empty line.
@@ -62,7 +61,7 @@ class Progress {
   double drawn_at_ = 0.0;  // seconds since the start
   Step drawn_step_ = 0;
   double examples_ = 0.0;
-  double loss_sum_ = 0.0;  // of the steps since the last line
+  double loss_sum_ = 0.0;  // sum over the steps since the last line
   double loss_steps_ = 0.0;
   double auc_ = std::numeric_limits<double>::quiet_NaN();
   double epsilon_ = std::numeric_limits<double>::quiet_NaN();

@@ -1,6 +1,6 @@
-// TensorFlow's record format around two of its protocol buffer messages, Event and Summary: a
-// handful of fields of each, written here by hand. Field numbers are those of tensorflow's
-// event.proto and summary.proto.
+// Writes TensorFlow's record format around two of its protocol buffer messages, Event and Summary:
+// a handful of fields of each, encoded by hand. Field numbers are those of tensorflow's event.proto
+// and summary.proto.
 
 #include "lazydp/report/tensorboard.h"
 
@@ -25,7 +25,7 @@ namespace lazydp {
 namespace {
 
 constexpr std::array<std::uint32_t, 256> crc_table() {
-  constexpr std::uint32_t kCastagnoli = 0x82f63b78;  // reflected
+  constexpr std::uint32_t kCastagnoli = 0x82f63b78;  // reflected polynomial
   std::array<std::uint32_t, 256> table{};
   for (std::uint32_t i = 0; i < 256; ++i) {
     std::uint32_t crc = i;
@@ -35,14 +35,14 @@ constexpr std::array<std::uint32_t, 256> crc_table() {
   return table;
 }
 
-// A checksum of data that holds checksums is masked, says the format.
+// The format masks checksums of data that itself holds checksums.
 std::uint32_t masked_crc(std::string_view bytes) {
   constexpr std::uint32_t kMask = 0xa282ead8;
   const std::uint32_t crc = crc32c(bytes);
   return ((crc >> 15) | (crc << 17)) + kMask;
 }
 
-// Numbers of the format are little-endian, as this machine's.
+// The format is little-endian, like this machine.
 template <class Number>
 std::string bytes_of(Number number) {
   static_assert(std::is_trivially_copyable_v<Number>);
@@ -67,7 +67,7 @@ std::string message(std::uint64_t field, std::string_view content) {
   return key(field, as_length) + varint(content.size()) + std::string(content);
 }
 
-// Since 1970.
+// Returns microseconds since 1970.
 std::int64_t microseconds_now() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
@@ -89,7 +89,7 @@ std::string name_of(std::int64_t micros) {
   return std::string(kBegin) + digits.data() + std::string(kEnd);
 }
 
-// The inverse; 0 for a name that is none of ours.
+// Returns the time in a file's name; 0 for a name of another form.
 std::int64_t micros_of(std::string_view name) {
   if (!name.starts_with(kBegin) || !name.ends_with(kEnd)) return 0;
   name = name.substr(kBegin.size(), name.size() - kBegin.size() - kEnd.size());
@@ -101,8 +101,8 @@ std::int64_t micros_of(std::string_view name) {
   return seconds * kSecond + rest;
 }
 
-// Now, or after every file that is there: TensorBoard reads them in the order of their names, and
-// the clock may have been set back since the last one.
+// Returns the current time, or one after every existing file: TensorBoard reads files in the order
+// of their names, and the clock may have been set back since the last one.
 std::int64_t time_of_new_file(const std::string& folder) {
   std::int64_t time = std::max<std::int64_t>(0, microseconds_now());
   std::error_code error;

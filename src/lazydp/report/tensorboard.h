@@ -1,5 +1,5 @@
 #pragma once
-// Numbers over steps in the format that TensorBoard opens.
+// Writes numbers over steps in the format that TensorBoard reads.
 
 #include <cstdint>
 #include <fstream>
@@ -14,28 +14,28 @@ namespace lazydp {
 
 using Scalars = std::vector<std::pair<std::string_view, double>>;
 
-// One file of a folder that TensorBoard is shown; each model_and_tables of a run adds its own. Its
-// times never go back, whatever the clock does. Secret, like the data that the numbers come from:
-// for its owner only.
+// One file of a folder for TensorBoard; each session of a run adds its own. Its times never go
+// back, whatever the clock does. Secret, like the data that the numbers come from: only its owner
+// may read it.
 class EventFile {
  public:
-  // Makes folder and file. `begins` is the first step to come: what files of earlier sessions say
-  // of it and of later steps no longer counts. Throws IoError.
+  // Makes folder and file. `begins` is the first step to come: it overrides what files of earlier
+  // sessions hold for this and later steps. Throws IoError.
   EventFile(const std::string& folder, Step begins);
 
-  // What is not finite is left out.
+  // Leaves out values that are not finite.
   void write(Step step, const Scalars& values);
 
  private:
   std::string event(Step step, const std::string& what);
   void record(const std::string& event);
 
-  std::int64_t micros_;  // since 1970, of the last event
+  std::int64_t micros_;  // time of the last event, since 1970
   std::string path_;
   std::ofstream file_;
 };
 
-// CRC-32C, as the format has it.
+// Returns the CRC-32C that the format uses.
 std::uint32_t crc32c(std::string_view bytes);
 
 }  // namespace lazydp

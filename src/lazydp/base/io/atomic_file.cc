@@ -33,7 +33,8 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-// Where the kernel shows an open file, so that one without a name can be given one.
+// Returns the path under which the kernel shows an open file, so that a file without a name can be
+// given one.
 std::string open_file_path(int file) {
   return "/proc/self/fd/" + std::to_string(file);
 }
@@ -115,7 +116,7 @@ void AtomicFile::commit() {
   flush_folder(folder_of(path_));
 }
 
-// A name can be given only where there is none, so the file passes through a temporary one.
+// linkat() gives a name only where none exists, so the file passes through a temporary name.
 void AtomicFile::take_a_name() {
   constexpr int kTries = 100;
   const std::string from = open_file_path(file_);

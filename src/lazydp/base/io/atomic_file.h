@@ -1,5 +1,5 @@
 #pragma once
-// A file that appears whole or not at all.
+// Files that appear whole or not at all, and whole files read as text.
 
 #include <sys/types.h>
 
@@ -15,35 +15,37 @@
 
 namespace lazydp {
 
-// Until commit() nothing stands under `path` that was not there before, and however the program
-// ends nothing half-written is left: the bytes go to a file without a name. Only where a file
-// system has no such files does a temporary name stand beside `path`, which the destructor removes
-// and SIGKILL does not. Every failure is an IoError with the path and the system's reason.
+// Writes a file that appears under `path` only at commit().
+//
+// Before commit() `path` holds what it held before, and the program leaves nothing half-written
+// however it ends: the bytes go to a file without a name. Only on a file system without unnamed
+// files does a temporary name stand beside `path`, which the destructor removes and SIGKILL does
+// not. Every failure is an IoError with the path and the system's reason.
 class AtomicFile {
  public:
-  enum class Until : std::uint8_t { unnamed, named };  // what holds the bytes until commit()
+  enum class Until : std::uint8_t { unnamed, named };  // how the bytes are held until commit()
 
-  // Fails at the door for a directory, a device, or a folder that can't be written. A link is
-  // followed: what it leads to is replaced. `mode` is that of the finished file; before, only the
-  // owner can read it.
+  // Throws for a directory, a device, or a folder that cannot be written. Follows a link and
+  // replaces its target. `mode` is the mode of the finished file; before commit() only the owner
+  // can read it.
   explicit AtomicFile(const std::string& path, mode_t mode = 0644, Until until = Until::unnamed);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
 
-  // Reserves room, so that a disk that is too small fails now rather than after hours. The file
-  // does not grow by it. Nothing happens where the file system can't reserve.
+  // Reserves `bytes` on the disk, so that a disk that is too small fails now rather than after
+  // hours. The file does not grow. Does nothing where the file system cannot reserve.
   void preallocate(std::uint64_t bytes);
 
-  // Appends.
+  // Appends `bytes`.
   void write(std::span<const std::byte> bytes);
 
-  // Writes over what was appended, for headers that are known last; does not move the end.
+  // Overwrites bytes that were appended, for headers that are known last; does not move the end.
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
 
   std::uint64_t size() const { return size_; }
 
-  // Flushes to the device, takes the name, and flushes the folder. No more writing afterwards.
+  // Flushes to the device, gives the file its name, and flushes the folder. No write may follow.
   void commit();
 
   const std::string& path() const { return path_; }
@@ -55,27 +57,24 @@ class AtomicFile {
   void take_a_name();
 
   std::string path_;
-  std::string temporary_;  // empty: has no name
+  std::string temporary_;  // empty: the file has no name
   mode_t mode_;
   int file_ = -1;
   std::uint64_t size_ = 0;
 };
 
-// Names in a folder, made to last.
-
-// Files that were named, renamed or removed in the folder stay so after a power cut. Throws IoError
-// if it can't be done where it could be: not every file system has to be asked.
+// Makes the files that were named, renamed or removed in the folder stay so after a power cut.
+// Throws IoError if the folder cannot be flushed; a file system that does not support flushing
+// folders is not an error.
 void flush_folder(const std::string& path);
 
-// A whole file as text.
-
-// Throws IoError("cannot read <what><path>: <reason>"), for a folder too.
+// Returns the whole file. Throws IoError("cannot read <what><path>: <reason>"), for a folder too.
 inline std::string read_text(const std::string& path, const std::string& what = "") {
   errno = 0;
   std::ifstream file(path, std::ios::binary);
   std::string text;
   for (char c = 0; file.get(c);) text += c;
-  const bool whole = file.eof();  // neither a file that did not open nor a folder gets there
+  const bool whole = file.eof();  // false for a folder and for a file that did not open
   if (!whole) throw IoError("cannot read " + what + path + ": " + std::strerror(errno));
   return text;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A folder that one process uses at a time.
+// An exclusive lock on a folder: one process uses it at a time.
 
 #include <string>
 
@@ -7,7 +7,7 @@ namespace lazydp {
 
 class FolderLock {
  public:
-  // Throws UserError if another process has it, IoError if it cannot be locked.
+  // Throws UserError if another process holds the lock, IoError if the folder cannot be locked.
   explicit FolderLock(const std::string& folder);
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&&) = delete;

@@ -26,7 +26,8 @@ std::uint64_t whole_pages(std::uint64_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
-// Beside `path`. Where a file system has no files without a name, one that loses it at once.
+// Opens an unnamed file beside `path`. Where the file system has no unnamed files, makes a named
+// one and removes its name at once.
 int open_nameless(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const int file =
@@ -61,8 +62,8 @@ GrowingFile::GrowingFile(const std::string& path, std::uint64_t most, Name name)
   data_ = static_cast<std::byte*>(p);
   region_ = MappedRegion(data_, most_, path);
   size_ = std::min(most_, static_cast<std::uint64_t>(status.st_size) / kPage * kPage);
-  madvise(data_, most_, MADV_RANDOM);    // advice, as is the next
-  madvise(data_, most_, MADV_DONTDUMP);  // rows that wait for noise stay out of core dumps
+  madvise(data_, most_, MADV_RANDOM);    // advice, like the next line
+  madvise(data_, most_, MADV_DONTDUMP);  // rows whose noise is still owed stay out of core dumps
 }
 
 GrowingFile::GrowingFile(GrowingFile&& other) noexcept

@@ -1,5 +1,5 @@
 #pragma once
-// A file that is written as memory and grows: room on the disk is taken before it is touched.
+// A memory-mapped file that grows and whose disk space is reserved before it is touched.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,14 +9,15 @@
 
 namespace lazydp {
 
-// The address of its bytes never changes. Whoever writes to memory that lies in a hole of a file on
-// a full disk is ended by the system; here every byte below size() has its place on the disk, so a
-// disk that fills is an IoError of grow(), with the path and the system's reason.
+// The address of its bytes never changes. The system kills a process that writes to mapped memory
+// in a hole of a file on a full disk; here every byte below size() has its place on the disk, so a
+// full disk is an IoError of grow(), with the path and the system's reason.
 class GrowingFile {
  public:
-  enum class Name : std::uint8_t { kept, none };  // none: gone when the program ends, however
+  // With `none` the file is gone when the program ends, however it ends.
+  enum class Name : std::uint8_t { kept, none };
 
-  // Opens or makes a file for its owner only, in which up to `most` bytes will be used.
+  // Opens or makes a file that only its owner may read, of which up to `most` bytes will be used.
   GrowingFile(const std::string& path, std::uint64_t most, Name name);
   GrowingFile(GrowingFile&& other) noexcept;
   GrowingFile& operator=(GrowingFile&&) = delete;
@@ -26,16 +27,17 @@ class GrowingFile {
   std::uint64_t size() const { return size_; }
   const std::string& path() const { return path_; }
 
-  // Makes it at least so large, and by enough that this is seldom asked for. New bytes are zeros.
+  // Makes the file at least `size` bytes large, and by enough that this is seldom needed. New bytes
+  // are zeros.
   void grow(std::uint64_t size);
 
-  // Leaves nothing in it.
+  // Makes the file empty.
   void clear();
 
-  // What was written is on the device when this returns.
+  // Writes all bytes to the device before it returns.
   void flush();
 
-  // These bytes will be read soon: the system may start to fetch them.
+  // Tells the system that these bytes will be read soon, so that it may prefetch them.
   void will_need(std::uint64_t offset, std::uint64_t bytes) const;
 
  private:

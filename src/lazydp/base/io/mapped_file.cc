@@ -20,12 +20,12 @@ namespace {
 
 struct Entry {
   std::atomic<bool> taken = false;
-  std::atomic<std::uintptr_t> begin = 0;  // 0: not to be read
+  std::atomic<std::uintptr_t> begin = 0;  // 0: the other fields may not be read
   std::atomic<std::size_t> bytes = 0;
   std::array<char, 232> path{};
 };
 
-// A signal handler can reach nothing else.
+// A signal handler can reach nothing but a global.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 std::array<Entry, 512> entries;
 

@@ -1,5 +1,5 @@
 #pragma once
-// A file seen as read-only memory.
+// Files seen as read-only memory, and the file that a mapped address belongs to.
 
 #include <cstddef>
 #include <cstdint>
@@ -9,10 +9,9 @@
 
 namespace lazydp {
 
-// Which file an address belongs to, for whoever must say so when reading it fails.
-
-// A file that is mapped from `begin` on, as long as this lives. There is room for a few hundred;
-// more stay unknown.
+// Registers the file `path` as mapped from `begin` on, as long as this object lives: a signal
+// handler can then name the file of an address that could not be read. There is room for a few
+// hundred; further ones are not registered.
 class MappedRegion {
  public:
   MappedRegion() = default;
@@ -29,15 +28,15 @@ class MappedRegion {
   std::size_t entry_ = kNone;
 };
 
-// The path of the file that is mapped there, null if none is known. For signal handlers, too: takes
-// no lock and no memory.
+// Returns the path of the file that is mapped at `address`, or null if none is registered. Safe in
+// a signal handler: takes no lock and allocates no memory.
 const char* file_mapped_at(const void* address);
 
-// Should the file be cut short while it is mapped, whoever reads what is gone gets SIGBUS: see
-// mapped_region.h.
+// A read-only mapping of a whole file. If the file is cut short while it is mapped, reading the
+// missing part raises SIGBUS: see MappedRegion.
 class MappedFile {
  public:
-  enum class Access : std::uint8_t { sequential, random };  // how it will be read: a hint
+  enum class Access : std::uint8_t { sequential, random };  // expected order of reads: a hint
 
   // Throws IoError, with the path and the system's reason, for anything but a regular file.
   MappedFile(const std::string& path, Access access);
@@ -46,7 +45,7 @@ class MappedFile {
   MappedFile& operator=(const MappedFile&) = delete;
 
   std::span<const std::byte> bytes() const { return {data_, size_}; }
-  // Part of bytes() will be read soon: the system may start to fetch it.
+  // Tells the system that this part of bytes() will be read soon, so that it may prefetch it.
   void will_need(std::span<const std::byte> part) const;
   const std::string& path() const { return path_; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// JSON whose keys keep their order, and whole numbers of files that nobody vouches for.
+// JSON whose keys keep their order, and checked whole numbers from untrusted files.
 
 #include <concepts>
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace lazydp {
 
-// Equal values give equal bytes.
+// Equal values serialize to equal bytes.
 using Json = nlohmann::ordered_json;
 
-// Throws Json::exception unless it is a whole number, not negative, that fits. Json's own get()
-// takes fractions and numbers that do not fit for whatever the machine makes of them.
+// Returns a number from an untrusted file. Throws Json::exception unless it is a whole number, not
+// negative, that fits: Json's own get() converts fractions and numbers that do not fit silently.
 template <std::integral Number>
 Number natural(const Json& json) {
   constexpr auto kMost = static_cast<std::uint64_t>(std::numeric_limits<Number>::max());

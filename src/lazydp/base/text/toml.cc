@@ -8,10 +8,10 @@ namespace lazydp {
 
 namespace {
 
-// toml++ 3.3 asks of characters whether they are white space, and of some beyond ASCII (U+00A1 to
-// U+0499, and others) it cannot ask without undefined behaviour. It asks in too many places to keep
-// them away from all. So it sees none of them: in the place of a byte beyond ASCII it reads a
-// character of which it knows that it is none, and the bytes are put back into what it read.
+// toml++ 3.3 tests characters for white space, and for some beyond ASCII (U+00A1 to U+0499, and
+// others) that test is undefined behaviour. It does so in too many places to guard them all.
+// Therefore it sees none of these characters: each byte beyond ASCII is replaced by a character
+// that it knows is not white space, and the bytes are put back into the parsed text.
 constexpr char kFirst = '\xEE';  // U+E080 to U+E0FF, as UTF-8 has them
 
 bool beyond_ascii(char c) {
@@ -66,11 +66,11 @@ void require_utf8(const std::string& text, const std::string& where) {
   throw UserError(where + ": unknown key '" + key + "'; keys are ASCII");
 }
 
-// In place, so that nodes keep their lines.
+// Puts the original bytes back in place, so that nodes keep their lines.
 void reveal(toml::node& node, const std::string& where) {
   if (auto* text = node.as_string()) {
     text->get() = revealed(text->get());
-    require_utf8(text->get(), where);  // an escape may have named one of our characters
+    require_utf8(text->get(), where);  // an escape may have named a placeholder
   } else if (auto* list = node.as_array()) {
     for (toml::node& element : *list) reveal(element, where);
   } else if (auto* table = node.as_table()) {

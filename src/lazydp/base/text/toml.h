@@ -1,5 +1,5 @@
 #pragma once
-// TOML, from whoever wrote it.
+// TOML that is read from untrusted text, and values written as TOML.
 
 #include <toml++/toml.h>
 
@@ -11,15 +11,13 @@
 
 namespace lazydp {
 
-// A number as the shortest text that reads back as the same number.
-
+// Returns the shortest text that reads back as the same number.
 inline std::string exact_text(double value) {
   std::array<char, 32> text;
   return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
 }
 
-// Text as TOML writes it, between quotes, whatever it holds.
-
+// Returns `text` as a quoted TOML string, whatever characters it holds.
 inline std::string toml_text(std::string_view text) {
   constexpr char kFirstPrintable = 0x20;
   std::string out = "\"";
@@ -40,7 +38,8 @@ inline std::string toml_text(std::string_view text) {
   return out + "\"";
 }
 
-// Throws UserError, in one line that begins with `where`, unless it is TOML with keys in ASCII.
+// Parses TOML whose keys are in ASCII. Throws UserError, with a one-line message that begins with
+// `where`, for any other text.
 toml::table parse_toml(std::string_view text, const std::string& where);
 
 }  // namespace lazydp

@@ -1,4 +1,4 @@
-// LazyDP and EANA: how fast, and what EANA's model tells that LazyDP's does not.
+// Compares LazyDP and EANA: their speed, and what EANA's model reveals that LazyDP's does not.
 
 #include <algorithm>
 #include <limits>
@@ -13,9 +13,9 @@
 namespace lazydp::paper {
 namespace {
 
-constexpr double kLeakBytes = 20e6;  // of tables, so that most rows are read by nobody
+constexpr double kLeakBytes = 20e6;  // bytes of tables, so that most rows are never read
 
-// Rows that training left bit for bit as they were.
+// Counts rows that training left bit for bit as they were.
 struct Untouched {
   std::uint64_t rows = 0;
   std::uint64_t of = 0;

@@ -1,4 +1,4 @@
-// SGD, LazyDP, LazyDP without ANS and DP-SGD(F) at three batch sizes.
+// Compares SGD, LazyDP, LazyDP without ANS and DP-SGD(F) at three batch sizes.
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kShown = {"sgd", "lazydp", "lazydp-no-ans", "dpsgd-f"};
 
-// From the least to the greatest over the three batches.
+// The range over the three batches.
 struct Span {
   double least = 1e300;
   double most = 0.0;

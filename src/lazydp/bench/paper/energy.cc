@@ -1,4 +1,4 @@
-// Energy of a step where the machine counts it; seconds of its cores everywhere.
+// Measures the energy of a step where the machine counts it, and CPU seconds everywhere.
 
 #include "lazydp/bench/energy.h"
 

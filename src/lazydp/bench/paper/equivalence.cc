@@ -1,4 +1,5 @@
-// LazyDP without ANS ends where DP-SGD(F) ends, and LazyDP's noise has the law that it should.
+// Checks that LazyDP without ANS ends where DP-SGD(F) ends, and that LazyDP's noise has the right
+// law.
 
 #include <algorithm>
 #include <cmath>
@@ -38,13 +39,13 @@ double largest_difference(TinyRun& a, TinyRun& b) {
   return most;
 }
 
-// So much noise that gradients are nothing beside it: whatever is read when, every weight of every
-// row has then moved by a normal of variance steps x (rate x sigma x C / batch)^2.
+// So much noise that gradients are negligible beside it: whatever is read when, every weight of
+// every row has then moved by a normal of variance steps x (rate x sigma x C / batch)^2.
 constexpr double kLoud = 1e4;
 
 struct Moves {
   std::vector<double> of_read;    // in standard deviations
-  std::vector<double> of_unread;  // rows that no batch named
+  std::vector<double> of_unread;  // rows that no batch looked up
 };
 
 Moves moves_of(const TinyRun& run) {

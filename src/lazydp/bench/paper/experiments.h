@@ -1,5 +1,5 @@
 #pragma once
-// The paper's experiments, one file each.
+// The paper's experiments, one file each, and the page that shows all of them.
 
 #include <span>
 #include <string>
@@ -12,9 +12,9 @@
 namespace lazydp::paper {
 
 struct Experiment {
-  std::string_view name;   // on the command line, and of its files
+  std::string_view name;   // on the command line, and prefix of its files
   std::string_view title;  // what is shown
-  std::string_view where;  // in the paper
+  std::string_view where;  // figure or table of the paper
   Findings (*run)(Measurer& measurer);
 };
 
@@ -36,15 +36,14 @@ Findings skew(Measurer& measurer);
 Findings eana(Measurer& measurer);
 Findings equivalence(Measurer& measurer);
 
-// All experiments of a run on one page that needs nothing but itself.
-
+// A finished experiment.
 struct Done {
   const Experiment* experiment = nullptr;
   Findings findings;
   double seconds = 0.0;
 };
 
-// The command, the machine and the scale, in words.
+// Returns the command, the machine and the scale, in words.
 std::string circumstances(const Scale& scale);
 
 std::string index_page(const Scale& scale, const std::vector<Done>& done);

@@ -1,5 +1,5 @@
 #pragma once
-// What an experiment found: numbers, pictures, and lines that set ours beside the paper's.
+// The findings of an experiment: numbers, charts, and comparisons with the paper's numbers.
 
 #include <cstdint>
 #include <string>
@@ -12,12 +12,12 @@
 
 namespace lazydp::paper {
 
-// How a number came about. Files and pictures say it of every number.
+// The way in which a number was obtained. Files and charts state it for every number.
 enum class Standing : std::uint8_t {
   measured,
   counted,        // exact, and the same on every machine
   extrapolated,   // from measured ones, by a law that is named
-  out_of_memory,  // it does not fit; the number is the bytes that it would need
+  out_of_memory,  // does not fit; the number is the bytes that it would need
   not_measured,   // left out, for a reason that is named
 };
 
@@ -25,26 +25,26 @@ std::string_view name_of(Standing standing);
 
 using Cells = std::vector<std::string>;
 
-// Numbers for machines: one row a number or a few that belong together.
+// Numbers for machines: each row is one number, or a few that belong together.
 struct Sheet {
   Cells columns = {};
   std::vector<Cells> rows = {};
 
-  void add(Cells row);  // as many as there are columns
+  void add(Cells row);  // one cell for each column
 };
 
 std::string csv_of(const Sheet& sheet);  // RFC 4180
 
-// A number of the paper beside ours.
+// A number of the paper beside the one measured here.
 struct Comparison {
   std::string what;
   std::string paper;
   std::string ours;
-  std::string because;  // why they differ, or what ours stands for
+  std::string because;  // why they differ, or what the measured number stands for
 };
 
 struct Picture {
-  std::string name;  // of its file, after the experiment's; may be empty
+  std::string name;  // suffix of its file's name; may be empty
   std::string svg;
 };
 
@@ -54,10 +54,6 @@ struct Findings {
   std::vector<Comparison> comparisons;
   std::vector<std::string> notes;
 };
-
-// A picture with its words, before it has numbers.
-
-// Numbers and reasons as experiments write them.
 
 inline std::string times_text(double factor) {  // 2.03x, 119x, 1,081x
   return (factor < 20 ? fixed(factor, 2) : with_commas(factor)) + "x";
@@ -71,7 +67,7 @@ inline std::string size_text(double bytes) {
   return human_bytes(bytes);
 }
 
-// A number for a file: six digits that count.
+// Returns a number for a file: six significant digits.
 inline std::string cell(double value) {
   return value == value ? shortest(value) : "";
 }
@@ -80,7 +76,7 @@ inline std::string gigabytes_text(const Measurement& at) {
   return "at " + human_bytes(at.table_bytes());
 }
 
-// The line below a picture's title.
+// Returns the line below a chart's title.
 inline std::string how(const Measurement& m, const std::string& models) {
   return models + ", batch " + with_commas(static_cast<double>(m.options.batch)) + ", median of " +
          std::to_string(m.options.rounds) + " interleaved steps";
@@ -89,7 +85,7 @@ inline std::string how(const Measurement& m) {
   return how(m, m.options.model.shape.name);
 }
 
-// A series for each name, without bars and groups.
+// Returns a chart with a series for each name, without bars and groups.
 BarChart empty_bars(const std::string& title, const std::string& note, const std::string& unit,
                     const std::vector<std::string>& series,
                     ChartAxis::Scale scale = ChartAxis::Scale::linear,

@@ -1,4 +1,4 @@
-// LazyDP's step by stage, and its own overhead in the paper's three parts.
+// Breaks LazyDP's step down by stage, and its own overhead into the paper's three parts.
 
 #include <array>
 #include <chrono>
@@ -19,19 +19,19 @@ namespace lazydp::paper {
 
 namespace {
 
-// In ms a step, of the threads that training has.
+// Times of LazyDP's own passes, in ms a step, on the threads that training uses.
 struct OverheadPasses {
-  double duplicates_ms = 0.0;  // the distinct ids of each table
-  double read_ms = 0.0;        // their histories, and the std that each is owed
-  double write_ms = 0.0;       // their histories
+  double duplicates_ms = 0.0;  // finding the distinct ids of each table
+  double read_ms = 0.0;        // reading their histories, and computing the std that each is owed
+  double write_ms = 0.0;       // writing their histories
 
   double total() const { return duplicates_ms + read_ms + write_ms; }
 };
 
-// A set of row numbers that forgets all of them at once: open addressing, cells tagged with a turn.
+// A set of row numbers that is cleared at once: open addressing, with cells tagged by turn.
 class RowSet {
  public:
-  // Makes room for so many, and forgets.
+  // Makes room for `most` numbers and clears the set.
   void begin(std::size_t most) {
     std::size_t size = 16;
     while (size < 2 * most) size *= 2;
@@ -76,8 +76,8 @@ double lap(std::chrono::steady_clock::time_point& last) {
   return ms;
 }
 
-// On batches of this setting's model and task, with histories and a clock of their own. Means over
-// so many batches after a first one.
+// Times the passes on batches of this setting's model and task, with histories and a clock of their
+// own. Returns means over `batches` batches after a first one.
 OverheadPasses time_overhead_passes(const BenchOptions& options, Step batches) {
   const TrainingData task = load_data(options.task, options.model.shape);
   const Recipe& lazy = recipe("lazydp");

@@ -87,7 +87,8 @@ const Measurement& Measurer::measure(const Setting& setting) {
   const TrainingData task = load_data(options.task, options.model.shape);
   std::vector<Measured> measured = interleave(options, task, progress_);
   std::error_code ignored;
-  if (setting.tables_in_files) std::filesystem::remove(folder_, ignored);  // it is empty again
+  // The folder of tables is empty again.
+  if (setting.tables_in_files) std::filesystem::remove(folder_, ignored);
   measured_.push_back({setting, std::move(options), std::move(measured)});
   return measured_.back();
 }

@@ -1,4 +1,5 @@
-// What LazyDP keeps beside a model: a history, and a second entry in the input queue.
+// Measures the memory that LazyDP adds to a model: a history, and a second entry in the input
+// queue.
 
 #include <algorithm>
 #include <array>
@@ -15,7 +16,7 @@ namespace {
 constexpr std::array<std::string_view, 6> kModels = {"mlperf", "rmc1",  "rmc2",
                                                      "rmc3",   "basic", "kaggle"};
 
-// Of a real batch: the ids and offsets that say what the next step reads.
+// Returns the bytes of a real batch's ids and offsets, which say what the next step reads.
 double queue_bytes(const ModelShape& shape, std::uint64_t batch) {
   const auto data = make_timing_dataset({.examples = batch,
                                          .dense_features = shape.dense_features(),
@@ -33,7 +34,7 @@ double queue_bytes(const ModelShape& shape, std::uint64_t batch) {
   return static_cast<double>(bytes);
 }
 
-// Of a trainer's real histories, for tables of a size that fits.
+// Returns the bytes a row of a trainer's real histories, for tables of a size that fits.
 double history_bytes_a_row(Measurer& measurer) {
   const Measurement& m = measurer.measure(contest(measurer, measurer.scale().batch()));
   return static_cast<double>(m.of("lazydp").history_bytes) /

@@ -1,4 +1,5 @@
-// DP-SGD(F) -> LazyDP without ANS -> LazyDP: what each removes, by part of the update.
+// Shows what each step from DP-SGD(F) to LazyDP without ANS to LazyDP removes, by part of the
+// update.
 
 #include <array>
 #include <cmath>
@@ -16,7 +17,7 @@ constexpr std::array<std::string_view, 3> kStages = {"dpsgd-f", "lazydp-no-ans",
 
 struct NoiseCost {
   double sampling;
-  double writing;  // noise alone: gradients are added by all three alike
+  double writing;  // noise alone: all three add gradients alike
 };
 
 NoiseCost cost_of(const Measured& m) {

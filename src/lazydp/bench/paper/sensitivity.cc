@@ -21,7 +21,7 @@ double mean_of(const std::vector<Outcome>& outcomes, double Outcome::*part) {
          static_cast<double>(outcomes.size());
 }
 
-// LazyDP's own share of its step.
+// Returns LazyDP's own overhead as a share of its step.
 double overhead_share(Measurer& measurer, const Setting& setting) {
   const Measurement& lazy = measurer.measure(own_overhead(setting));
   return update_of(lazy.of("lazydp")).overhead / parts_of(lazy.of("lazydp")).total();
@@ -50,8 +50,8 @@ struct Told {
   }
 };
 
-// Tables larger than this run keeps in memory are in files, for all but DP-SGD(F), which writes
-// every row at every step. Of that, the memory that it would need.
+// Measures tables larger than this run keeps in memory in files, for all algorithms but DP-SGD(F),
+// which writes every row at every step. For DP-SGD(F), reports the memory that it would need.
 void tell_from_files(Measurer& measurer, const Variation& variation, double unit, BarChart& chart,
                      Study& study) {
   Sheet& sheet = study.findings.sheet;

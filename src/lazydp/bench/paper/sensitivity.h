@@ -1,5 +1,6 @@
 #pragma once
-// SGD, LazyDP and DP-SGD(F) on variations of the default setting, with LazyDP's own overhead.
+// Compares SGD, LazyDP and DP-SGD(F) on variations of the default setting, with LazyDP's own
+// overhead.
 
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@ struct Variation {
   Setting setting;
 };
 
-// How many times longer DP-SGD(F) takes than LazyDP.
+// The ratio of DP-SGD(F)'s time to LazyDP's.
 struct Outcome {
   double gain = 0.0;
   double far_gain = 0.0;  // extrapolated to the paper's tables
@@ -22,8 +23,8 @@ struct Outcome {
 
 struct Study {
   Findings findings;                    // without comparisons
-  std::vector<Outcome> outcomes;        // of variations in memory
-  std::vector<double> overhead_shares;  // of LazyDP's steps, what is its own; of all variations
+  std::vector<Outcome> outcomes;        // one for each variation in memory
+  std::vector<double> overhead_shares;  // LazyDP's overhead / its step, by variation
 
   double mean_gain() const;
   double mean_far_gain() const;
@@ -31,8 +32,8 @@ struct Study {
 };
 
 // Measures every variation; one whose tables are larger than the run's largest has them in files,
-// without DP-SGD(F). The first variation's are in memory. The second picture has DP-SGD(F)
-// with the paper's tables, extrapolated.
+// without DP-SGD(F). The first variation's tables must be in memory. The second chart shows
+// DP-SGD(F) with the paper's tables, extrapolated.
 Study study(Measurer& measurer, const std::string& title, const std::vector<Variation>& variations);
 
 }  // namespace lazydp::paper

@@ -1,4 +1,5 @@
-// Sensitivity to table size: what fits in memory, and the paper's 24, 48, 96 and 192 GB.
+// Sensitivity to the model, the pooling, the skew of accesses, and the table size: what fits in
+// memory, and the paper's 24, 48, 96 and 192 GB.
 
 #include "lazydp/base/memory.h"
 #include "lazydp/bench/paper/experiments.h"

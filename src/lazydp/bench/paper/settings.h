@@ -1,5 +1,5 @@
 #pragma once
-// Settings that several experiments share, so that they are measured once.
+// Settings that several experiments share, so that each is measured once.
 
 #include <array>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace lazydp::paper {
 
-// All stages timed apart, over `bytes` of tables.
+// Returns a setting in which all stages are timed apart, over `bytes` of tables.
 inline Setting staged(const Measurer& measurer, double bytes) {
   Setting setting =
       measurer.standard({"sgd", "dpsgd-b", "dpsgd-r", "dpsgd-f", "lazydp-no-ans", "lazydp"});
@@ -17,39 +17,37 @@ inline Setting staged(const Measurer& measurer, double bytes) {
   return setting;
 }
 
-// The contest itself, with the kernels that people train with.
+// Returns the main comparison, with the fused kernels that training uses.
 inline Setting contest(const Measurer& measurer, std::uint64_t batch) {
   Setting setting = measurer.standard({"sgd", "lazydp", "lazydp-no-ans", "dpsgd-f", "eana"});
   setting.batch = batch;
   return setting;
 }
 
-// A variation of the default model, for SGD, LazyDP and DP-SGD(F).
+// Returns a variation of the default model, for SGD, LazyDP and DP-SGD(F).
 inline Setting variation(const Measurer& measurer) {
   return measurer.standard({"sgd", "lazydp", "dpsgd-f"});
 }
 
-// SGD and LazyDP with tables that memory does not hold. DP-SGD(F) writes every row at every step
-// and can't.
+// Returns SGD and LazyDP with tables that do not fit into memory. DP-SGD(F) writes every row at
+// every step and is left out.
 inline Setting in_files(Setting of) {
   of.algorithms = {"sgd", "lazydp"};
   of.tables_in_files = true;
   return of;
 }
 
-// LazyDP alone with its stages apart: what it adds to a step.
+// Returns LazyDP alone with its stages apart: its own overhead.
 inline Setting own_overhead(Setting of) {
   of.algorithms = {"lazydp"};
   of.kernels = NoisePasses::split;
   return of;
 }
 
-// The table sizes of the paper's figures, and which of them this run takes on.
-
-inline constexpr double kPaperBytes = 96.14e9;  // of `mlperf` at full size: the paper's default
+inline constexpr double kPaperBytes = 96.14e9;  // `mlperf` at full size: the paper's default
 inline constexpr std::array kCharacterised = {96.14e6, 961.4e6, 9.614e9, kPaperBytes};
 
-// The characterised sizes that are clearly below the run's largest, then that one.
+// Returns the paper's table sizes that are clearly below the run's largest, then the largest.
 inline std::vector<double> sizes_to_measure(const Scale& scale) {
   constexpr double kClearly = 0.7;
   std::vector<double> sizes;

@@ -1,4 +1,4 @@
-// Rows of tables that one step reads and writes, counted.
+// Counts the rows of tables that one step reads and writes.
 
 #include "lazydp/bench/paper/experiments.h"
 #include "lazydp/bench/paper/findings.h"

@@ -1,4 +1,5 @@
-// SGD and DP-SGD(B), (R), (F) by stage over table sizes, and how F's lead over R fades.
+// Breaks SGD and DP-SGD(B), (R), (F) down by stage over table sizes, and shows how F's lead over R
+// fades.
 
 #include <array>
 
@@ -14,11 +15,11 @@ namespace {
 constexpr std::array<std::string_view, 4> kShown = {"sgd", "dpsgd-b", "dpsgd-r", "dpsgd-f"};
 constexpr std::array<std::string_view, 3> kEager = {"dpsgd-b", "dpsgd-r", "dpsgd-f"};
 
-std::string short_name(std::string_view algorithm) {  // DP-SGD's letter
+std::string short_name(std::string_view algorithm) {  // the letter of DP-SGD
   return algorithm == "sgd" ? "SGD" : std::string(1, static_cast<char>(algorithm.back() - 32));
 }
 
-// Short enough to stand below one of a dozen bars.
+// Returns a text that is short enough to stand below one of a dozen bars.
 std::string short_size(double bytes) {
   const bool giga = bytes >= 1e9;
   const double value = bytes / (giga ? 1e9 : 1e6);
@@ -39,7 +40,7 @@ BarChart stages_chart(const std::string& title, const std::string& note) {
                     BarChart::Kind::stacked);
 }
 
-// The largest that was measured, with its noise scaled to the paper's tables.
+// Adds the largest measurement, with its noise scaled to the paper's tables.
 void extrapolate(const Measurement& largest, double sgd, Findings& findings) {
   BarChart chart = stages_chart("Extrapolated to the paper's " + size_text(kPaperBytes),
                                 "not measured: noise of " + size_text(largest.table_bytes()) +

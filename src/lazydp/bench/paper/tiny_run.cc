@@ -68,7 +68,7 @@ Table TinyRun::initial_table(std::size_t k) const {
 
 namespace {
 
-// P(K > x) of Kolmogorov's limiting distribution.
+// Returns P(K > x) of Kolmogorov's limiting distribution.
 double tail(double x) {
   if (x < 0.2) return 1.0;  // the series needs many terms there, and the answer is 1 to 1e-10
   double sum = 0.0;

@@ -1,5 +1,5 @@
 #pragma once
-// Whole runs of a small model, for what can be seen in its weights afterwards.
+// Whole runs of a small model, for experiments that examine the trained weights.
 
 #include <memory>
 #include <string_view>
@@ -24,7 +24,7 @@ struct TinySetting {
   std::uint64_t seed = 1;
 };
 
-// Trained and settled; everything of it can be looked at.
+// A run that was trained and settled, with all of its state accessible.
 struct TinyRun {
   TinyRun(const TinySetting& setting, std::string_view algorithm);
 
@@ -34,17 +34,16 @@ struct TinyRun {
   ModelAndTables model_and_tables;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<Trainer> trainer;
-  std::vector<std::vector<bool>> read;  // of each table, the rows that some batch named
+  std::vector<std::vector<bool>> read;  // by table: rows that some batch looked up
 
-  // Of table k, as it was before training.
+  // Returns table k as it was before training.
   Table initial_table(std::size_t k) const;
 };
 
-// Kolmogorov and Smirnov's test: do these numbers come from a standard normal distribution?
-
+// The Kolmogorov-Smirnov test of whether numbers come from a standard normal distribution.
 struct KolmogorovTest {
   double distance = 0.0;     // between the distributions, at most 1
-  double probability = 0.0;  // of one as large or larger, if they do
+  double probability = 0.0;  // probability of such a distance or a larger one, if they do
 };
 
 KolmogorovTest against_normal(std::vector<double> values);

@@ -1,4 +1,4 @@
-// DP-SGD(F)'s model update by part, over table sizes.
+// Breaks DP-SGD(F)'s model update down by part, over table sizes.
 
 #include <array>
 
@@ -16,7 +16,7 @@ struct Shares {
   double of_step;
 };
 
-// Noise sampling and noisy-gradient update together.
+// Returns the share of noise sampling and noisy-gradient update together.
 Shares noise_shares(const UpdateParts& parts, double step) {
   const double both = parts.sampling + parts.writing;
   return {both / parts.total(), both / step};

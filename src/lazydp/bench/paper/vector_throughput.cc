@@ -1,4 +1,5 @@
-// Vector throughput over operations a loaded vector, with our two kernels on the curve.
+// Measures vector throughput over operations per loaded vector, with this project's two kernels on
+// the curve.
 
 #include <algorithm>
 #include <array>
@@ -18,13 +19,13 @@ namespace lazydp::paper {
 namespace {
 
 constexpr std::array kDoses = {1, 2, 4, 8, 12, 16, 24, 32, 48, 64, 96, 128};
-constexpr std::size_t kBlock = std::size_t{1} << 16;  // floats, one task
+constexpr std::size_t kBlock = std::size_t{1} << 16;  // floats of one task
 constexpr int kRepeats = 3;
 
-// The best of a few sweeps over n floats, in parallel.
+// Returns the best time of a few sweeps over n floats, in parallel.
 double seconds_of(std::size_t n, const std::function<void(std::size_t, std::size_t)>& block) {
   double best = 1e300;
-  for (int i = 0; i <= kRepeats; ++i) {  // the first one warms up
+  for (int i = 0; i <= kRepeats; ++i) {  // the first sweep warms up
     const auto start = std::chrono::steady_clock::now();
     parallel_blocks(n, kBlock, block);
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;

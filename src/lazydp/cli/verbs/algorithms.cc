@@ -1,4 +1,4 @@
-// lazydp algorithms: the table of the seven.
+// lazydp algorithms: prints the table of the seven algorithms.
 
 #include <iomanip>
 #include <iostream>

@@ -1,4 +1,4 @@
-// lazydp audit: tries to break the claim, and says what that proves.
+// lazydp audit: attacks the claim, and says what the result proves.
 
 #include "lazydp/audit/audit.h"
 
@@ -27,7 +27,7 @@ constexpr std::uint64_t kMostSteps = 1000;
 constexpr std::array<std::pair<std::string_view, Canary>, 3> kCanaries = {
     {{"rare", Canary::rare}, {"repeated", Canary::repeated}, {"person", Canary::person}}};
 
-// A folder for what runs write; gone with it.
+// A temporary folder for the runs' files; the destructor removes it.
 class Scratch {
  public:
   explicit Scratch(const std::filesystem::path& parent) {

@@ -1,4 +1,4 @@
-// lazydp audit --one-run: one training of full size, and what its canaries prove.
+// lazydp audit --one-run: one training run of full size, and what its canaries prove.
 
 #include <ostream>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What an audit says at the end, in words: the same for all kinds.
+// The verdict of an audit in words, the same for all kinds.
 
 #include <cstdint>
 #include <optional>
@@ -9,11 +9,11 @@
 
 namespace lazydp::cli {
 
-// A verdict's name in JSON.
+// Returns a verdict's name in JSON.
 std::string_view verdict_name(Verdict verdict);
 
-// What was found of an algorithm whose noise is that of `stated_epsilon`. `needed`: how many
-// `things` (runs, canaries) would have caught half the noise; none: more than can be had.
+// Returns the finding about an algorithm whose noise is that of `stated_epsilon`. `needed` is how
+// many `things` (runs, canaries) would have detected half the noise; none: more than are possible.
 std::string verdict_in_words(Verdict verdict, const Recipe& recipe, double stated_epsilon,
                              const std::string& things, std::optional<std::uint64_t> needed);
 

@@ -1,4 +1,4 @@
-// lazydp bench paper: the paper's experiments, scaled to this machine, into a folder.
+// lazydp bench paper: runs the paper's experiments, scaled to this machine, into a folder.
 
 #include <algorithm>
 #include <filesystem>
@@ -38,7 +38,8 @@ bool said(const Text& given, std::string_view name) {
   return given && truth(name, *given);
 }
 
-// What --smoke, --quick and --max-table-gb say; neither of the first two is the full run.
+// Returns the scale that --smoke, --quick and --max-table-gb choose; the full run without the first
+// two.
 paper::Scale choose_scale(const FlagTexts& given) {
   const bool smoke = said(given.smoke, "smoke");
   const bool quick = said(given.quick, "quick");
@@ -51,7 +52,7 @@ paper::Scale choose_scale(const FlagTexts& given) {
                   table_bytes);
 }
 
-// Those that were named, each once, or all; in the paper's order.
+// Returns the named experiments, each once, or all; in the paper's order.
 std::vector<const Experiment*> choose_experiments(const FlagTexts& given) {
   std::vector<const Experiment*> named;
   for (const std::string& name : given.operands) named.push_back(&experiment(name));
@@ -62,7 +63,7 @@ std::vector<const Experiment*> choose_experiments(const FlagTexts& given) {
   return chosen;
 }
 
-// A folder that can be written into: made here if it is missing.
+// Returns a folder that can be written into; makes it if it is missing.
 fs::path choose_folder(const FlagTexts& given) {
   if (!given.out) throw UserError("--out is missing; name a folder for the results");
   fs::path folder = *given.out;
@@ -132,7 +133,7 @@ void bench_paper(const FlagTexts& given) {
     done.push_back({each, std::move(findings), watch.seconds()});
     write(folder, done.back());
     if (report != nullptr) print(*report, done.back());
-    // After each, so that whoever interrupts a long run keeps what is done.
+    // Written after each experiment, so that an interrupted run keeps its results.
     OutputFile((folder / "index.html").string()).write(paper::index_page(scale, done));
   }
   if (report != nullptr) *report << "\nwrote " << (folder / "index.html").string() << "\n";

@@ -1,4 +1,4 @@
-// lazydp bench steps: how long a step of each algorithm takes, measured in one process.
+// lazydp bench steps: times a step of each algorithm, interleaved in one process.
 
 #include <algorithm>
 #include <cmath>
@@ -25,8 +25,8 @@ namespace lazydp::cli {
 
 namespace {
 
-// How many normals a second an algorithm that gives every row its noise makes and adds. NaN for
-// the others.
+// Returns the normals a second that an algorithm that noises every row draws and adds. NaN for the
+// other algorithms.
 double noise_speed(const BenchOptions& options, const Measured& contender) {
   if (!contender.recipe.writes_every_row()) {
     return std::numeric_limits<double>::quiet_NaN();
@@ -35,7 +35,8 @@ double noise_speed(const BenchOptions& options, const Measured& contender) {
   return elements / (contender.times.noise_ms() * 1e-3);
 }
 
-// The same for all whose rows wait: it follows from where look-ups go. NaN if there are none.
+// Returns the mean lateness, which is equal for all algorithms with late rows: it follows from
+// where look-ups go. NaN if there are none.
 double lateness_of(const std::vector<Measured>& measured) {
   const auto waits = [](const Measured& m) { return !std::isnan(m.lateness); };
   const auto first = std::ranges::find_if(measured, waits);
@@ -105,7 +106,7 @@ void print_bench(std::ostream& out, const BenchOptions& options,
   print_ratios(out, measured);
 }
 
-// Step times leave out drawing the batch, which stands apart as data_ms; `ratios` has both
+// Step times leave out drawing the batch, which is reported as data_ms; `ratios` has both
 // directions of every pair.
 Json json_of(const BenchOptions& options, const std::vector<Measured>& measured) {
   const ModelShape& shape = options.model.shape;
@@ -158,8 +159,8 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
 
 constexpr Step kMaxRounds = 100'000;
 
-// Those whose step is one backward pass, and that can have their tables where they are, unless
-// somebody names others.
+// Returns the algorithms that the user names; by default those with a single backward pass that
+// support the tables' storage.
 std::vector<Recipe> choose_contenders(const FlagTexts& given, bool in_files) {
   std::vector<Recipe> contenders;
   if (!given.algorithms) {

@@ -1,4 +1,4 @@
-// lazydp convert criteo, lazydp convert csv: from text to a data file.
+// lazydp convert criteo, lazydp convert csv: converts text to a data file.
 
 #include "lazydp/data/text/convert.h"
 
@@ -27,7 +27,7 @@ namespace lazydp::cli {
 
 namespace {
 
-// UserError for what is no schema, IoError for what cannot be read.
+// Throws UserError for a file that is no schema, IoError for one that cannot be read.
 Schema read_schema(const std::string& path) {
   const MappedFile file(path, MappedFile::Access::sequential);
   const std::span<const std::byte> bytes = file.bytes();
@@ -40,7 +40,7 @@ Schema read_schema(const std::string& path) {
 constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kCriteoRows = 100'000;
 
-// A line that changes, on a terminal only.
+// A progress line, on a terminal only.
 class ConvertProgress {
  public:
   explicit ConvertProgress(Progress::Style style) : live_(style == Progress::Style::live) {}
@@ -106,7 +106,7 @@ void print_bad_lines(const Conversion& done) {
   }
 }
 
-// Reads the inputs twice.
+// Adds a vocabulary; the inputs are then read twice.
 Schema with_vocabulary(const FlagTexts& given, const Schema& schema, const InputsAndOutput& files) {
   const std::uint64_t least = whole_number("min-count", *given.min_count, 1, kAnyNumber);
   if (std::ranges::find(files.inputs, "-") != files.inputs.end()) {

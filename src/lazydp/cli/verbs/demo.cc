@@ -1,4 +1,5 @@
-// lazydp demo: the first and the last algorithm of the table on the click task, side by side.
+// lazydp demo: trains the first and the last algorithm of the table on the click task, side by
+// side.
 
 #include <vector>
 

@@ -1,4 +1,4 @@
-// lazydp eval: how well a released model does on a data file.
+// lazydp eval: scores a released model on a data file.
 
 #include <cmath>
 #include <iomanip>

@@ -1,4 +1,4 @@
-// lazydp generate: a synthetic task as a data file.
+// lazydp generate: writes a synthetic task as a data file.
 
 #include <iostream>
 

@@ -1,4 +1,4 @@
-// lazydp inspect: what is in a data file.
+// lazydp inspect: describes the contents of a data file.
 
 #include <algorithm>
 #include <iomanip>

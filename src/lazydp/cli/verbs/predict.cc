@@ -1,4 +1,4 @@
-// lazydp predict: one score a line, in the order of the examples.
+// lazydp predict: prints one score a line, in the order of the examples.
 
 #include <array>
 #include <charconv>

@@ -1,4 +1,4 @@
-// lazydp privacy epsilon|noise|steps|delta: what a mechanism costs, or what a budget allows.
+// lazydp privacy epsilon|noise|steps|delta: computes a mechanism's cost, or what a budget allows.
 
 #include <cmath>
 #include <functional>
@@ -17,7 +17,7 @@ namespace {
 constexpr const char* kNoNoise = "without noise no finite epsilon holds";
 constexpr const char* kNoEpsilon = "no finite epsilon can be shown at this delta";
 
-// The question with its unknown found by one accountant. Epsilon is what the mechanism then costs,
+// The question with its unknown found by one accountant. Epsilon is the mechanism's resulting cost,
 // which may be a little less than the budget that was given.
 using Answer = PrivacyQuestion;
 using Solve = std::function<Answer(const PrivacyQuestion&, Accountant)>;
@@ -49,7 +49,7 @@ Json json_of(const Answer& answer, Accountant accountant) {
   return json;
 }
 
-// The first accountant's answer in full, another's beside it.
+// Prints the first accountant's answer in full, and the other's beside it.
 void answer(const FlagTexts& given, Unknown unknown, const Solve& solve) {
   if (given.svg) throw UserError("svg is '" + *given.svg + "'; only lazydp privacy curve draws");
   const PrivacyQuestion question = choose_question(given, unknown);

@@ -1,4 +1,4 @@
-// lazydp privacy curve: epsilon over the steps of a run, as a table, numbers or a picture.
+// lazydp privacy curve: prints epsilon over the steps of a run, as a table, numbers or a chart.
 
 #include <algorithm>
 #include <cmath>
@@ -32,7 +32,7 @@ struct EpsilonCurve {
   std::vector<EpsilonAt> points;  // at least one
 };
 
-// Infinite points are left out. `question` says what the mechanism is; its steps end the axis.
+// Leaves out infinite points. `question` describes the mechanism; its steps end the axis.
 std::string curve_svg(const PrivacyQuestion& question, const std::vector<EpsilonCurve>& curves) {
   LineChart chart{
       .head = {.title = "Privacy spent over training, at δ = " + shortest(question.delta),
@@ -54,7 +54,8 @@ std::string curve_svg(const PrivacyQuestion& question, const std::vector<Epsilon
 
 constexpr int kPoints = 24;
 
-// The first and the last among them, closer together where the curve bends: at the beginning.
+// Returns steps that include the first and the last, closer together where the curve bends: at the
+// beginning.
 std::vector<std::uint64_t> steps_to_show(std::uint64_t last) {
   std::set<std::uint64_t> steps = {1, last};
   for (int i = 1; i < kPoints; ++i) {

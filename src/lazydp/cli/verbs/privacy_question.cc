@@ -62,7 +62,7 @@ std::uint64_t choose_steps(const FlagTexts& given, double sampling_rate, std::ui
   return std::max<std::uint64_t>(1, static_cast<std::uint64_t>(steps));
 }
 
-// Below one in the number of examples, where that is known.
+// Returns a delta below one in the number of examples, if that is known.
 double choose_delta(const FlagTexts& given) {
   if (!given.delta) {
     if (!given.examples) return kDefaultDelta;

@@ -1,6 +1,5 @@
 #pragma once
-// What `lazydp privacy` is asked: the mechanism and the budget, all but the one that is to be
-// found.
+// The question of a `lazydp privacy` command: a mechanism and a budget with one unknown.
 
 #include <cstdint>
 #include <string>
@@ -14,7 +13,7 @@ namespace lazydp::cli {
 
 enum class Unknown : std::uint8_t { epsilon, noise, steps, delta };
 
-// The unknown's field is 0 until somebody finds it.
+// The unknown's field is 0 until it is solved.
 struct PrivacyQuestion {
   double sampling_rate = 0.0;
   double noise_multiplier = 0.0;
@@ -26,10 +25,11 @@ struct PrivacyQuestion {
   Ledger ledger() const;
 };
 
-// Throws UserError for what is missing, nonsense, or the unknown itself.
+// Throws UserError for flags that are missing or invalid, or that give the unknown itself.
 PrivacyQuestion choose_question(const FlagTexts& given, Unknown unknown);
 
-// "120 steps, Poisson sampling rate 0.01, noise multiplier 0.7; neighbours differ by ..."
+// Returns, for example, "120 steps, Poisson sampling rate 0.01, noise multiplier 0.7; neighbours
+// differ by ..."
 std::string mechanism_in_words(const PrivacyQuestion& question);
 
 }  // namespace lazydp::cli

@@ -1,4 +1,4 @@
-// lazydp release: settles every row of a run and writes the model that may go out.
+// lazydp release: settles every row of a run and writes the model that may be published.
 
 #include "lazydp/release/release.h"
 
@@ -18,7 +18,8 @@ void release(const FlagTexts& given) {
   RunDirectory directory =
       first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
   FlagTexts config = directory.config();
-  if (given.data) config.data = given.data;  // where it lies now: the checkpoint knows its content
+  // The data may have moved: the checkpoint knows its content.
+  if (given.data) config.data = given.data;
   if (given.force) config.force = given.force;
   const RunOptions options = choose_run(config);
   require_equal_ranks(options, given);

@@ -1,4 +1,4 @@
-// lazydp resume: goes on with a run's folder, exactly where it was, or from a settled state.
+// lazydp resume: continues a run's folder exactly where it stopped, or from a settled state.
 
 #include <filesystem>
 
@@ -22,8 +22,8 @@
 namespace lazydp::cli {
 namespace {
 
-// The run's own flags, except where the command line says otherwise. Of two flags that say the
-// same thing in two ways the command line's wins.
+// Returns the run's own flags, overridden by the command line. If two flags set the same value in
+// two ways, the command line's wins.
 FlagTexts merged(FlagTexts config, const FlagTexts& given) {
   if (given.steps || given.epochs || given.more_steps || given.more_epochs) {
     config.steps.reset();
@@ -38,7 +38,7 @@ FlagTexts merged(FlagTexts config, const FlagTexts& given) {
   return config;
 }
 
-// The run's own flags. Data that is no longer where it was lies where the command line says.
+// Returns the run's own flags. The command line may give a new path for data that has moved.
 FlagTexts as_begun(FlagTexts config, const FlagTexts& given) {
   if (given.force) config.force = given.force;
   const bool moved = config.data && given.data && !std::filesystem::exists(*config.data);
@@ -50,8 +50,8 @@ bool asked(const Text& text, const char* name) {
   return text && truth(name, *text);
 }
 
-// A settled state may be trained for more steps as it is: its ledger says what was spent. Learning
-// rates that nobody chose follow the number of steps.
+// Returns whether a settled state can be trained for more steps as it is: its ledger records what
+// was spent. Learning rates that the user did not choose follow the number of steps.
 bool only_longer(const CheckpointHead& head, Json settings, const RunOptions& options,
                  const FlagTexts& wanted) {
   if (!head.settled || options.plan.steps <= head.step) return false;
@@ -63,14 +63,14 @@ bool only_longer(const CheckpointHead& head, Json settings, const RunOptions& op
   return before == settings;
 }
 
-// The steps after which those of --more-steps and --more-epochs come.
+// Returns the number of steps after which those of --more-steps and --more-epochs come.
 Step steps_taken(const RunDirectory& directory, const FlagTexts& given, std::size_t back) {
   if (!given.more_steps && !given.more_epochs) return 0;
   const CheckpointFolder folder(directory.checkpoints(), Json(), choose_lock(given));
   return folder.empty() ? 0 : folder.open(back)->head().step;
 }
 
-// How long the run is, as its config.toml says it: counted from the beginning.
+// Sets the length of the run as config.toml has it: counted from the beginning.
 void count_from_the_beginning(const Plan& plan, FlagTexts& wanted) {
   if (!wanted.more_steps && !wanted.more_epochs) return;
   wanted.steps = std::to_string(plan.steps);
@@ -78,7 +78,8 @@ void count_from_the_beginning(const Plan& plan, FlagTexts& wanted) {
   wanted.more_epochs.reset();
 }
 
-// Steps that were taken cannot be taken back. `least`: how many there must be.
+// Throws UserError if the plan has fewer than `least` steps: steps that were taken cannot be
+// undone.
 void require_not_shorter(const Plan& plan, Step least, Step taken, const FlagTexts& given) {
   if (plan.steps >= least) return;
   const std::string what = given.steps    ? "steps is '" + *given.steps + "'"
@@ -105,7 +106,8 @@ void require_unfinished(const RunDirectory& directory, const Plan& plan, Step ta
                   " steps; train it further with --more-steps N or --more-epochs X");
 }
 
-// Weights of one shape are no start for another, and rows of one hash none for another.
+// Throws UserError unless weights and rows keep their meaning: weights of one shape cannot start
+// another, nor rows of one hash another.
 void require_same_weights(const RunOptions& before, const RunOptions& after) {
   const ModelShape& was = before.model.shape;
   const ModelShape& is = after.model.shape;
@@ -118,7 +120,8 @@ void require_same_weights(const RunOptions& before, const RunOptions& after) {
   }
 }
 
-// A state that was settled for a run that then cannot read it would be lost to both.
+// Throws UserError if the storage of tables differs: a state that was settled for a run that then
+// cannot read it would be lost to both.
 void require_same_storage(const CheckpointHead& head, const RunOptions& options) {
   if (head.tables && !options.table_folder) {
     throw UserError(
@@ -129,14 +132,14 @@ void require_same_storage(const CheckpointHead& head, const RunOptions& options)
   }
 }
 
-// What is read, or moved, before the first step.
+// Checks the files that are read, or moved, before the first step.
 void require_whole(const RunDirectory& directory) {
   read_metrics_log(directory.metrics());
   if (directory.released()) verified_card(directory.model());
 }
 
 // Settles the state under the key and the plan that it was trained with, and makes that the state
-// to go on from, with a new key.
+// to continue from, with a new key.
 void settle_for(const RunOptions& before, const RunOptions& after, PersistentRun& kept,
                 Progress& progress) {
   const CheckpointHead& head = kept.from->head();
@@ -149,25 +152,25 @@ void settle_for(const RunOptions& before, const RunOptions& after, PersistentRun
   kept.folder.replace_by_settled(*old.trainer);
 }
 
-// A budget that chose the noise chooses that of the steps to come, after what was spent; from here
+// Calibrates the noise of the steps to come, if a budget chose it, after what was spent; from here
 // on it is a flag like any other.
 void calibrate_the_rest(const CheckpointHead& head, RunOptions& options, FlagTexts& wanted) {
   double& noise = options.plan.mechanism.noise_multiplier;
   noise = noise_for(options.plan, head.step, head.spent);
   wanted.noise_multiplier = exact_text(noise);
-  // Rates that nobody gave would follow it.
+  // Rates that the user did not give would follow it.
   wanted.lr = exact_text(options.plan.table_rate);
   wanted.dense_lr = exact_text(options.plan.dense_rate);
 }
 
-// A model that was released before the run went on stays, under another name.
+// Keeps a model that was released before the run continued, under another name.
 void put_aside_model(const RunDirectory& directory) {
   if (ranks().rank() != 0 || !directory.released()) return;
   const Json card = verified_card(directory.model());
   std::uint64_t steps = 0;
   for (const Json& event : card.at("ledger")) steps += natural<std::uint64_t>(event.at("steps"));
   const std::string name = directory.model() + "-step-" + std::to_string(steps);
-  // That name is taken if a run was ended right here, went on and released the same model again.
+  // The name is taken if a run was ended right here, continued and released the same model again.
   std::error_code error;
   std::filesystem::rename(directory.model(), name, error);
   for (int again = 2; error == std::errc::directory_not_empty && again < 100; ++again) {
@@ -178,8 +181,8 @@ void put_aside_model(const RunDirectory& directory) {
 
 }  // namespace
 
-// Everything that can be found wrong is, before anything is written: a refused command leaves the
-// run's folder as it was.
+// Checks everything before anything is written: a refused command leaves the run's folder as it
+// was.
 void resume(const FlagTexts& given) {
   choose_threads(given);
   const bool branch = asked(given.branch, "branch");
@@ -222,15 +225,16 @@ void resume(const FlagTexts& given) {
   require_affordable(options.plan, head.step,
                      last_affordable_step(options.plan, head.step, head.spent));
   require_unfinished(kept.directory, options.plan, head.step);
-  if (head.settings != settings && (given.steps || given.epochs)) {  // for steps to come
+  if (head.settings != settings && (given.steps || given.epochs)) {  // about steps to come
     require_not_shorter(options.plan, head.step + 1, head.step, given);
   }
   require_same_storage(head, options);
   if (head.settings != settings) {
     const RunOptions before = choose_run(as_begun(config, given));
     const Json begun = settings_of(before);
-    // Somebody may have begun to go on from a settled state in another way, and was ended before
-    // the next checkpoint: those steps have drawn noise, so these get another key.
+    // An earlier command may have begun to continue from a settled state in another way, and have
+    // been ended before the next checkpoint: those steps have drawn noise, so these get another
+    // key.
     if (!longer || (begun != head.settings && begun != settings)) {
       if (!longer) require_same_settings(head.settings, begun);
       require_same_weights(before, options);
@@ -240,7 +244,7 @@ void resume(const FlagTexts& given) {
       kept.open_checkpoint();
     }
   }
-  ranks().barrier();  // all have seen what is there
+  ranks().barrier();  // all ranks have read the folder
   run_and_report(options, output, &kept);
 }
 

@@ -25,7 +25,8 @@ std::string folder_of_model(const std::string& given) {
                   "lazydp release makes one of a run");
 }
 
-// A model of a synthetic task has no schema: its tables and numbers must be as many and as large.
+// Returns how the sizes differ. A model of a synthetic task has no schema: its tables and features
+// must match in number and size.
 std::string difference_of_sizes(const ModelShape& shape, const DataFile& data) {
   if (shape.dense_features() != data.dense_features()) {
     return "it has " + std::to_string(data.dense_features()) + " dense features, expected " +
@@ -57,7 +58,8 @@ void require_match(const Json& card, const ModelShape& shape, const std::string&
   throw UserError("'" + data.path() + "' does not go with the model in '" + folder + "': " + what);
 }
 
-// What a share is has changed: a model of an earlier version may have seen what is held out now.
+// Throws UserError if the share would mean something else: a model of an earlier version may have
+// been trained on examples that are held out now.
 void require_hashed_positions(const FlagTexts& given, const Json& card) {
   const bool of_a_file = card.contains(Json::json_pointer("/data/schema"));
   const bool share =
@@ -69,7 +71,7 @@ void require_hashed_positions(const FlagTexts& given, const Json& card) {
                   "file of their own");
 }
 
-// Only what is held out under these flags, or all of the file.
+// Chooses the part that is held out under these flags, or all of the file.
 void choose_part(const FlagTexts& given, Scored& scored) {
   FlagTexts asked = given;
   asked.data = given.operands[1];

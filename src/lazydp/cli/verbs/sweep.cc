@@ -1,4 +1,4 @@
-// lazydp sweep: a run for every point of a grid, and one CSV that says how they went.
+// lazydp sweep: trains every point of a grid, and writes the results to one CSV.
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ std::string number_or_nothing(double value) {
   return std::isfinite(value) ? exact_text(value) : "";
 }
 
-// What a run leaves in the table. Settings have the dashes of their flags, results have none.
+// The columns of a run in the table. Settings have the dashes of their flags, results have none.
 constexpr Column kResults[] = {
     {"auc",
      [](const RunOptions&, const RunResult& r) { return number_or_nothing(r.held_out.auc); }},
@@ -63,7 +63,7 @@ std::vector<std::string> header_of(const Grid& grid) {
   return header;
 }
 
-// The table as earlier sessions left it; a table of another grid is not touched.
+// Returns the table as earlier sessions left it. Does not touch a table of another grid.
 CsvTable open_table(const std::string& path, const std::vector<std::string>& header) {
   if (!std::filesystem::exists(path)) return {.header = header, .rows = {}};
   CsvTable table = CsvTable::parse(read_text(path, "the table "), path);
@@ -88,7 +88,7 @@ std::string in_words(const std::vector<std::string>& header,
 
 struct Run {
   const GridPoint* point;
-  std::vector<std::string> settings;  // the values, and which run of this point
+  std::vector<std::string> settings;  // the values, and the number of this run of the point
 };
 
 std::vector<Run> runs_of(const Grid& grid, std::uint64_t of_each) {
@@ -112,7 +112,7 @@ void sweep(const FlagTexts& given) {
   const std::string& path = given.operands.back();
   const OutputFile file(path);
   CsvTable table = open_table(path, header_of(grid));
-  // A point that cannot be trained is found now, and not after a night.
+  // A point that cannot be trained is reported now, not after a night.
   double largest = 0.0;
   for (const GridPoint& point : grid.points) {
     const RunOptions options = choose_run(point.given);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMostRuns = 100'000;
 
-// What decides the numbers of a run that leaves no folder.
+// Returns the flags that decide the numbers of a run without a folder.
 std::vector<Flag> flags_of_a_run() {
   std::vector<Flag> flags;
   std::ranges::copy_if(all_flags(), std::back_inserter(flags), [](const Flag& flag) {

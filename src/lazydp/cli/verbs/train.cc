@@ -1,4 +1,4 @@
-// lazydp train: one run, with progress and a report.
+// lazydp train: trains one run, with progress and a report.
 
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"

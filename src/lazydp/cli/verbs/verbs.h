@@ -1,35 +1,35 @@
 #pragma once
-// The verbs of the program. Each has a file of its own.
+// The verbs of the program, each in a file of its own.
 
 #include "lazydp/bench/bench_options.h"
 #include "lazydp/cli/flags.h"
 
 namespace lazydp::cli {
 
-void train(const FlagTexts& given);            // one run, with progress and a report
-void resume(const FlagTexts& given);           // goes on with a run's folder
-void release(const FlagTexts& given);          // settles a run and writes its model
-void eval(const FlagTexts& given);             // how well a released model does
-void predict(const FlagTexts& given);          // one score a line
-void bench_steps(const FlagTexts& given);      // step times of several algorithms, interleaved
-void sweep(const FlagTexts& given);            // a run for every point of a grid, one CSV
-void bench_paper(const FlagTexts& given);      // the paper's experiments, into a folder
-void demo(const FlagTexts& given);             // SGD and LazyDP on the click task, side by side
-void convert_criteo(const FlagTexts& given);   // Criteo logs to a data file
-void convert_csv(const FlagTexts& given);      // any separated text to a data file, by a schema
-void generate(const FlagTexts& given);         // a synthetic task as a data file
-void inspect(const FlagTexts& given);          // what is in a data file
-void privacy_epsilon(const FlagTexts& given);  // what a mechanism costs
-void privacy_noise(const FlagTexts& given);    // the least noise within a budget
-void privacy_steps(const FlagTexts& given);    // the most steps within a budget
-void privacy_delta(const FlagTexts& given);    // delta at an epsilon
-void privacy_curve(const FlagTexts& given);    // epsilon over steps
-void audit(const FlagTexts& given);            // tries to break the claim
-void audit_one_run(const FlagTexts& given);    // the same, at full size and in one run
-void algorithms(const FlagTexts& given);       // the table of the seven
+void train(const FlagTexts& given);           // trains one run, with progress and a report
+void resume(const FlagTexts& given);          // continues a run's folder
+void release(const FlagTexts& given);         // settles a run and writes its model
+void eval(const FlagTexts& given);            // scores a released model on a data file
+void predict(const FlagTexts& given);         // prints one score a line
+void bench_steps(const FlagTexts& given);     // times steps of several algorithms, interleaved
+void sweep(const FlagTexts& given);           // trains every point of a grid, into one CSV
+void bench_paper(const FlagTexts& given);     // runs the paper's experiments, into a folder
+void demo(const FlagTexts& given);            // trains SGD and LazyDP on the click task
+void convert_criteo(const FlagTexts& given);  // converts Criteo logs to a data file
+void convert_csv(const FlagTexts& given);     // converts separated text to a data file, by a schema
+void generate(const FlagTexts& given);        // writes a synthetic task as a data file
+void inspect(const FlagTexts& given);         // describes a data file
+void privacy_epsilon(const FlagTexts& given);  // prints a mechanism's cost
+void privacy_noise(const FlagTexts& given);    // prints the least noise within a budget
+void privacy_steps(const FlagTexts& given);    // prints the most steps within a budget
+void privacy_delta(const FlagTexts& given);    // prints delta at an epsilon
+void privacy_curve(const FlagTexts& given);    // prints epsilon over steps
+void audit(const FlagTexts& given);            // attacks the claim
+void audit_one_run(const FlagTexts& given);    // attacks the claim at full size and in one run
+void algorithms(const FlagTexts& given);       // prints the table of the seven algorithms
 
-// What `bench steps` measures. Throws UserError for what cannot be measured, or does not fit into
-// memory.
+// Returns what `bench steps` measures. Throws UserError for options that cannot be measured, or do
+// not fit into memory.
 BenchOptions choose_bench(const FlagTexts& given);
 
 }  // namespace lazydp::cli

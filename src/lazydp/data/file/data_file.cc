@@ -28,7 +28,7 @@ void DataFile::damaged(const std::string& what) const {
   throw IoError("the data file '" + path() + "' is damaged: " + what);
 }
 
-// Sizes are compared as quotients, so that no product of what the file says can overflow.
+// Compares sizes as quotients, so that no product of the file's own numbers can overflow.
 void DataFile::read_header() {
   const std::span<const std::byte> all = file_.bytes();
   if (all.size() < sizeof header_ || load<std::uint64_t>(all.data()) != kFileMagic) {
@@ -150,7 +150,7 @@ void DataFile::check_record(std::span<const std::byte> record, std::uint64_t pag
   const auto label = load<float>(record.data());
   bool good = label == 0.0f || label == 1.0f;
   for (std::size_t i = 0; i < layout_.dense; ++i) {
-    // A NaN is not either.
+    // False for a NaN, too.
     good &= std::abs(load<float>(record.data() + sizeof(float) * (1 + i))) <=
             static_cast<float>(kLargestDense);
   }
@@ -160,7 +160,7 @@ void DataFile::check_record(std::span<const std::byte> record, std::uint64_t pag
   good &= record.size() == layout_.fixed_bytes() + sizeof(std::uint32_t) * values;
   const std::byte* many = record.data() + layout_.fixed_bytes();
   for (const RecordLayout::TableSlot& table : layout_.tables) {
-    const bool in_record = good;  // the counts add up to its size
+    const bool in_record = good;  // the counts add up to the record's size
     if (!table.multi) {
       good &= word(record.data() + layout_.ids_at(), table.place) < table.rows;
     } else if (in_record) {
@@ -183,7 +183,7 @@ void DataFile::check_all_pages() const {
   if (content != header_.content) damaged("a page is not the one that was written");
 }
 
-// A page that several threads read first is checked by each of them.
+// If several threads are first to read a page, each of them checks it.
 const std::byte* DataFile::find(ExampleId example) const {
   check(example < header_.examples, "example within the data set");
   const std::uint64_t number = page_of(example);

@@ -1,5 +1,5 @@
 #pragma once
-// A data file as a data set: memory-mapped, so that it may be larger than memory.
+// A data set in a data file: memory-mapped, so that it may be larger than memory.
 
 #include <algorithm>
 #include <atomic>
@@ -17,23 +17,23 @@
 
 namespace lazydp {
 
-// The file is not trusted. Header, schema and directory are checked when it is opened, a page when
-// it is first read: checksum, sizes, labels, the range of every row. What does not hold is an
-// IoError that names the file and the page; a file that is no data file, a UserError.
-// The file must not change while it is open; rows are checked again as they are copied, so that
-// even then no row out of range gets out. May be read by several threads at once.
+// Reads a file that is not trusted. Header, schema and directory are checked when it is opened, a
+// page when it is first read: checksum, sizes, labels, the range of every row. A failed check is an
+// IoError that names the file and the page; a file that is no data file, a UserError. The file must
+// not change while it is open; rows are checked again as they are copied, so that even then no row
+// out of range gets out. Several threads may read at once.
 class DataFile final : public Dataset {
  public:
-  // Of a file that is larger than `memory`, batches are asked for before they are read.
+  // If the file is larger than `memory`, batches are prefetched before they are read.
   explicit DataFile(const std::string& path, std::uint64_t memory = available_memory());
 
   std::uint64_t size() const override { return header_.examples; }
-  // A file without dense columns has one feature that is always 1: models have something to read.
+  // A file without dense columns has one feature that is always 1, so that models have an input.
   std::size_t dense_features() const override { return std::max<std::size_t>(1, layout_.dense); }
   std::vector<RowId> table_rows() const override;
   void read(std::span<const ExampleId> examples, Batch& batch) const override;
 
-  // The hash of this example's value of key column `key`; 0 where it has none.
+  // Returns the hash of this example's value in key column `key`, or 0 if it has no value.
   std::uint64_t key_of(ExampleId example, std::size_t key) const;
 
   // Checks all pages, in parallel.
@@ -64,8 +64,8 @@ class DataFile final : public Dataset {
   Schema schema_;
   RecordLayout layout_{Schema{}};
   const std::byte* pages_ = nullptr;
-  std::uint32_t per_page_ = 0;            // where records have the same size
-  std::vector<std::uint64_t> directory_;  // elsewhere: the first example of each page
+  std::uint32_t per_page_ = 0;            // where all records have the same size
+  std::vector<std::uint64_t> directory_;  // elsewhere: first example of each page
   std::unique_ptr<std::atomic<bool>[]> checked_;
 };
 

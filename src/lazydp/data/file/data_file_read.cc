@@ -1,4 +1,4 @@
-// From records of a data file to a batch.
+// Copies records of a data file into a batch.
 
 #include <algorithm>
 #include <numeric>
@@ -29,8 +29,8 @@ void DataFile::read(std::span<const ExampleId> examples, Batch& batch) const {
   });
 }
 
-// The disk may fetch all pages of a batch at once, instead of one after the other as each is
-// missed.
+// Prefetches all pages of a batch, so that the disk reads them at once instead of one after the
+// other as each is missed.
 void DataFile::prefetch(std::span<const ExampleId> examples) const {
   for (const ExampleId example : examples) {
     check(example < header_.examples, "example within the data set");
@@ -38,7 +38,8 @@ void DataFile::prefetch(std::span<const ExampleId> examples) const {
   }
 }
 
-// Reading allocates nothing once batches have had their largest size.
+// Returns this thread's scratch: reading allocates nothing once batches have had their largest
+// size.
 std::vector<const std::byte*>& DataFile::scratch() {
   thread_local std::vector<const std::byte*> records;
   return records;
@@ -69,7 +70,7 @@ void DataFile::shape(std::span<const std::byte* const> records, Batch& batch) co
   }
 }
 
-// Whether all rows are in range.
+// Copies a record into the batch. Returns whether all rows are in range.
 bool DataFile::copy(const std::byte* record, std::size_t place, Batch& batch) const {
   batch.labels[place] = load<float>(record);
   std::memcpy(batch.dense.row(place).data(), record + sizeof(float), sizeof(float) * layout_.dense);

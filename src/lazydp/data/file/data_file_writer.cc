@@ -32,7 +32,7 @@ DataFileWriter::DataFileWriter(const std::string& path, const Schema& schema,
   header_.schema_bytes = schema_.size();
   capacity_ = page_bytes - sizeof(PageHeader);
   page_.resize(page_bytes);
-  // The header's place is kept free until its numbers are known.
+  // Leaves room for the header until its numbers are known.
   const std::vector<std::byte> place(padded(sizeof(FileHeader) + schema_.size(), page_bytes));
   file_.write(place);
 }
@@ -77,7 +77,7 @@ void DataFileWriter::end_page() {
   offsets_.clear();
 }
 
-// What stands behind the header of `page_` becomes the next page of the file.
+// Writes the contents of `page_`, behind its header, as the next page of the file.
 void DataFileWriter::write_page(std::uint32_t count) {
   PageHeader header{.count = count};
   std::memcpy(page_.data(), &header, sizeof header);

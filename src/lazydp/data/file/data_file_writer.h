@@ -12,14 +12,14 @@
 
 namespace lazydp {
 
-// Holds a few pages in memory, and 8 bytes a page where records differ in size. The file appears
-// at commit().
+// Holds a few pages in memory, and 8 bytes a page where records differ in size. The file appears at
+// commit().
 class DataFileWriter {
  public:
-  // `page_bytes` is a power of two that at least one record fits into.
+  // `page_bytes` is a power of two that is large enough for at least one record.
   DataFileWriter(const std::string& path, const Schema& schema, std::uint32_t page_bytes);
 
-  // Throws IoError when the disk does.
+  // Throws IoError when the disk fails.
   void append(const Records& records);
   void commit();
 
@@ -27,7 +27,7 @@ class DataFileWriter {
   std::uint64_t positives() const { return header_.positives; }
   std::uint64_t file_bytes() const { return file_.size(); }
 
-  // The longest record that a page takes.
+  // Returns the size of the longest record that fits into a page.
   static std::size_t longest_record(const RecordLayout& layout, std::uint32_t page_bytes);
 
  private:
@@ -43,11 +43,11 @@ class DataFileWriter {
   AtomicFile file_;
 
   std::size_t capacity_;                // bytes of records and offsets in a page
-  std::vector<std::byte> records_;      // of the open page
-  std::vector<std::uint32_t> offsets_;  // of the ends of its records, from the first one's start
+  std::vector<std::byte> records_;      // records of the open page
+  std::vector<std::uint32_t> offsets_;  // ends of its records, from the start of the first
   std::vector<std::uint64_t> directory_;
   std::vector<std::byte> page_;
-  std::vector<std::byte> pending_;  // pages on their way to the file
+  std::vector<std::byte> pending_;  // pages not written yet
 };
 
 }  // namespace lazydp

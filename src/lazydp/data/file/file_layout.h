@@ -1,5 +1,5 @@
 #pragma once
-// Where things are in a data file; all numbers little-endian.
+// The layout of a data file; all numbers are little-endian.
 //
 //   header, padded to whole pages   FileHeader, then the schema as TOML
 //   pages of examples               PageHeader, then records
@@ -36,24 +36,25 @@ struct FileHeader {
   std::uint32_t page_bytes = kMinPageBytes;
   std::uint64_t examples = 0;
   std::uint64_t positives = 0;
-  std::uint64_t pages = 0;  // of examples
+  std::uint64_t pages = 0;  // number of pages of examples
   std::uint64_t directory_pages = 0;
   std::uint64_t schema_bytes = 0;
-  std::uint64_t content = 0;   // a hash of the checksums of all pages, in order
-  std::uint64_t checksum = 0;  // of all before it, and of the schema
+  std::uint64_t content = 0;   // hash of the checksums of all pages, in order
+  std::uint64_t checksum = 0;  // checksum of all fields before it and of the schema
 };
 static_assert(sizeof(FileHeader) == 72);
 
 struct PageHeader {
-  std::uint64_t checksum = 0;  // of the rest of the page and its number
-  std::uint32_t count = 0;     // examples, or entries of the directory
+  std::uint64_t checksum = 0;  // checksum of the rest of the page and its number
+  std::uint32_t count = 0;     // number of examples, or of entries of the directory
   std::uint32_t zero = 0;
 };
 static_assert(sizeof(PageHeader) == 16);
 
-// Of a page with this number, counted from the first page of examples: swapped pages don't match.
+// Returns the checksum of a page. `number` counts from the first page of examples, so that swapped
+// pages do not match.
 std::uint64_t page_checksum(std::span<const std::byte> page, std::uint64_t number);
-// `content` of a header after one more page with this checksum.
+// Returns a header's `content` after one more page with this checksum.
 std::uint64_t add_to_content(std::uint64_t content, std::uint64_t page_checksum);
 std::uint64_t header_checksum(const FileHeader& header, std::string_view schema);
 
@@ -64,24 +65,24 @@ Value load(const std::byte* from) {
   return value;
 }
 
-// The i-th of a row of 32-bit numbers.
+// Returns element i of an array of 32-bit numbers.
 inline std::uint32_t word(const std::byte* from, std::size_t i) {
   return load<std::uint32_t>(from + sizeof(std::uint32_t) * i);
 }
 
-// What the records of a schema look like.
+// The layout of a schema's records.
 struct RecordLayout {
   explicit RecordLayout(const Schema& schema);
 
-  // A column with a table: a categorical column's place among them, or a multi column's.
+  // A column with a table: its index among the categorical columns, or among the multi columns.
   struct TableSlot {
     bool multi = false;
     std::size_t place = 0;
     RowId rows = 0;
   };
 
-  std::size_t dense = 0;   // features
-  std::size_t single = 0;  // categorical columns
+  std::size_t dense = 0;   // number of features
+  std::size_t single = 0;  // number of categorical columns
   std::size_t keys = 0;
   std::size_t multi = 0;
   std::vector<TableSlot> tables;
@@ -92,17 +93,16 @@ struct RecordLayout {
   std::size_t fixed_bytes() const { return counts_at() + sizeof(std::uint32_t) * multi; }
   bool fixed() const { return multi == 0; }  // all records have the same size
 
-  // Records in a page of this size; only if they have the same size.
+  // Returns the number of records in a page of this size; only if all have the same size.
   std::uint32_t per_page(std::uint32_t page_bytes) const {
     return static_cast<std::uint32_t>((page_bytes - sizeof(PageHeader)) / fixed_bytes());
   }
-  // A page that holds a good number of examples which each have `values` values in multi columns.
+  // Returns a page size that holds many examples with `values` values in multi columns each.
   std::uint32_t good_page_bytes(std::size_t values) const;
 };
 
-// Examples in the bytes of a data file, one after the other in memory.
-
-// Begin a record, set its parts, end it; a record that is begun again was not meant.
+// Examples in the format of a data file, one after the other in memory. The caller begins a record,
+// sets its parts and ends it; beginning a record again discards one that was not ended.
 class Records {
  public:
   explicit Records(const RecordLayout& layout) : layout_(layout), fixed_(layout.fixed_bytes()) {}
@@ -125,7 +125,7 @@ class Records {
   void set_key(std::size_t i, std::uint64_t key) {
     store(layout_.keys_at() + sizeof(key) * i, key);
   }
-  // Values of multi columns come in the order of the columns.
+  // Values of multi columns must be added in the order of the columns.
   void add_value(std::size_t place, std::uint32_t row) {
     const std::size_t at = layout_.counts_at() + sizeof(std::uint32_t) * place;
     store(at, load<std::uint32_t>(bytes_.data() + start_ + at) + 1);

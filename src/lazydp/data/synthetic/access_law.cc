@@ -9,7 +9,7 @@ namespace lazydp {
 
 namespace {
 
-// (e^x - 1) / x and log(1 + x) / x, also at 0: what keeps exponents near 1 exact.
+// (e^x - 1) / x and log(1 + x) / x, also at 0: they keep exponents near 1 exact.
 double expm1_ratio(double x) {
   return std::abs(x) > 1e-8 ? std::expm1(x) / x : 1.0 + x / 2.0;
 }
@@ -22,8 +22,8 @@ double log1p_ratio(double x) {
 
 }  // namespace
 
-// Numbering from 1 as the paper does: rank k owns the integrals between those of k - 1/2 and
-// k + 1/2, of which only the last density(k) are accepted. Rank 1, where the density is steepest,
+// Numbers ranks from 1 as the paper does: rank k owns the integrals between those of k - 1/2 and k
+// + 1/2, of which only the last density(k) are accepted. Rank 1, where the density is steepest,
 // gets an interval of exactly density(1) = 1.
 Zipf::Zipf(std::uint64_t ranks, double exponent)
     : ranks_(static_cast<double>(ranks)), exponent_(exponent) {
@@ -48,13 +48,13 @@ double Zipf::density(double x) const {
   return std::exp(-exponent_ * std::log(x));
 }
 
-// (x^(1 - s) - 1) / (1 - s), which is log(x) at s = 1.
+// Returns (x^(1 - s) - 1) / (1 - s), which is log(x) at s = 1.
 double Zipf::integral(double x) const {
   const double log_x = std::log(x);
   return expm1_ratio((1.0 - exponent_) * log_x) * log_x;
 }
 
-// Rounding may take 1 + (1 - s) area just below 0 at the far end of a steep law.
+// Clamps, because rounding may take 1 + (1 - s) area just below 0 at the far end of a steep law.
 double Zipf::inverse(double area) const {
   const double t = std::max((1.0 - exponent_) * area, -1.0);
   return std::exp(log1p_ratio(t) * area);
@@ -62,8 +62,8 @@ double Zipf::inverse(double area) const {
 
 namespace {
 
-// The head one by one; the tail by its integral between half-integers, which is off by less than
-// 1e-10 of it this far out.
+// Sums the head term by term, and the tail by its integral between half-integers, which is off by
+// less than 1e-10 of it this far out.
 double generalised_harmonic(double n, double s) {
   const double head = std::min(n, 1e5);
   double sum = 0.0;

@@ -1,5 +1,5 @@
 #pragma once
-// How look-ups are spread over the rows of a table.
+// The distribution of look-ups over the rows of a table: uniform, or Zipf's law.
 
 #include <cstdint>
 #include <numbers>
@@ -10,10 +10,8 @@
 
 namespace lazydp {
 
-// Which row of a table has which rank among the looked-up.
-
-// Spreads ranks over the rows by a bijection: multiplication modulo rows. With the golden ratio of
-// the rows as multiplier the hottest k rows, for any k, lie about rows / k apart.
+// Maps popularity ranks to rows by a bijection: multiplication modulo rows. With the golden ratio
+// of the rows as multiplier the hottest k rows, for any k, lie about rows / k apart.
 class Scatter {
  public:
   explicit Scatter(std::uint64_t rows)
@@ -31,18 +29,18 @@ class Scatter {
   std::uint64_t multiplier_;
 };
 
-// Zipf's law over ranks: rank k is drawn with a probability proportional to 1 / (k + 1)^exponent.
-
+// Draws from Zipf's law over ranks: rank k has a probability proportional to 1 / (k + 1)^exponent.
+//
 // Exact for any number of ranks up to 2^40 and any exponent in (0, kMaxZipfExponent], in constant
 // time and memory: rejection-inversion (Hörmann and Derflinger 1996). The density x^-exponent is
 // integrated in closed form, its integral inverted at a uniform, and the nearest rank accepted with
-// just the probability that makes the continuous law the discrete one. Rarely is more than one
+// exactly the probability that makes the continuous law the discrete one. Rarely is more than one
 // uniform needed.
 class Zipf {
  public:
   Zipf(std::uint64_t ranks, double exponent);
 
-  // One rank in [0, ranks). `random.uniform()` is in (0, 1).
+  // Returns one rank in [0, ranks). `random.uniform()` must be in (0, 1).
   template <class Random>
   std::uint64_t draw(Random& random) const {
     for (;;) {
@@ -50,30 +48,30 @@ class Zipf {
     }
   }
 
-  // The rank that a uniform in (0, 1) leads to, unless it is rejected.
+  // Returns the rank that a uniform in (0, 1) leads to, unless it is rejected.
   std::optional<std::uint64_t> propose(double uniform) const;
 
  private:
   double density(double x) const;
-  double integral(double x) const;  // of the density, from 1 to x
+  double integral(double x) const;  // integral of the density, from 1 to x
   double inverse(double area) const;
 
   double ranks_;
   double exponent_;
   double first_area_;  // the proposals' integrals lie between these two
   double last_area_;
-  double always_;  // a proposal x at most this much below its rank is accepted without a look
+  double always_;  // a proposal x at most this much below its rank is accepted without a test
 };
 
 inline constexpr double kMaxZipfExponent = 10.0;
 
-// Zipf's law, or evenly when the exponent is 0. The rows that are looked up most are scattered over
-// the table, as they are in life.
+// Look-ups follow Zipf's law, or are uniform if the exponent is 0. The rows that are looked up most
+// are scattered over the table, as they are in practice.
 struct AccessLaw {
   double zipf_exponent = 0.0;
 };
 
-// With what probability a look-up meets a row, for rows in the order of their ranks.
+// The probability that a look-up meets a row, for rows in the order of their ranks.
 class AccessOdds {
  public:
   AccessOdds(AccessLaw law, RowId rows);

@@ -62,7 +62,8 @@ double ClickTruth::probability(std::span<const std::uint32_t> ids,
   return 1.0 / (1.0 + std::exp(-(shape_.scale * raw_logit(ids, dense) + shape_.shift)));
 }
 
-// The sum over pairs is half of what the square of the sum has beside the squares.
+// The sum over pairs is half the difference between the square of the sum and the sum of the
+// squares.
 double ClickTruth::raw_logit(std::span<const std::uint32_t> ids,
                              std::span<const float> dense) const {
   double logit = 0.0;
@@ -85,15 +86,15 @@ double ClickTruth::raw_logit(std::span<const std::uint32_t> ids,
 
 namespace {
 
-// -p log p, which is 0 at 0.
+// Returns -p log p, which is 0 at 0.
 double surprise(double p) {
   return p > 0.0 ? -p * std::log(p) : 0.0;
 }
 
 }  // namespace
 
-// From the least to the most probable, each example is a positive with weight p, above all the
-// negatives met so far. Equal examples are met together. No example is paired with itself.
+// Goes from the least to the most probable example. Each counts as a positive with weight p, above
+// all negatives seen so far. Equal examples are taken together. No example is paired with itself.
 BayesScores bayes_scores(std::span<const double> probabilities) {
   std::vector<double> sorted(probabilities.begin(), probabilities.end());
   std::sort(sorted.begin(), sorted.end());
@@ -122,7 +123,7 @@ namespace {
 
 constexpr std::size_t kExamplesPerTask = 256;
 
-// Families of ExampleRandom; 0 is that of the timing data.
+// Returns the task's family of ExampleRandom; 0 is that of the timing data.
 TableId family_of(ClickSize size) {
   return size == ClickSize::small ? 1 : 2;
 }
@@ -176,7 +177,7 @@ struct Made {
   std::vector<double> probabilities;
 };
 
-// Examples number first ... first + count - 1 of the task, and how probable a click on each is.
+// Makes examples first ... first + count - 1 of the task, with the probability of a click on each.
 Made make_examples(const ClickTruth& truth, const ExampleKey& key, ExampleId first,
                    std::size_t count) {
   const Zipf zipf(static_cast<std::uint64_t>(truth.shape().rows), kClickZipfExponent);

@@ -12,16 +12,14 @@
 
 namespace lazydp {
 
-// The hidden truth of the synthetic click task: what makes a made-up user click.
-
 enum class ClickSize : std::uint8_t { small, large };
 
-// The task is fixed, so that results on it can be compared: change a number here and every AUC that
-// was ever reported becomes void.
+// The size and difficulty of the task. They are fixed, so that results on it can be compared:
+// changing a number here invalidates every AUC that was ever reported.
 struct ClickShape {
-  RowId rows;                 // of each table
-  std::uint64_t train;        // examples
-  std::uint64_t held_out;     // examples
+  RowId rows;                 // rows of each table
+  std::uint64_t train;        // number of examples
+  std::uint64_t held_out;     // number of examples
   std::uint32_t with_effect;  // ranks below this have an effect of their own, N(0, 1)
   std::uint32_t with_vector;  // ranks below this also interact, by a vector N(0, 0.3^2 I)
   double scale;               // logit = scale * raw logit + shift, found once by a numerical
@@ -32,20 +30,21 @@ struct ClickShape {
 
 inline constexpr std::size_t kClickTables = 8;
 inline constexpr std::size_t kClickFeatures = 13;
-inline constexpr double kClickZipfExponent = 1.03;  // ids are ranks
+inline constexpr double kClickZipfExponent = 1.03;  // ids are popularity ranks
 inline constexpr std::uint64_t kClickSeed = 2024;   // public
 
+// The hidden truth of the task: the probability that a synthetic user clicks.
 class ClickTruth {
  public:
   explicit ClickTruth(ClickSize size);
 
   const ClickShape& shape() const { return shape_; }
 
-  // P(label = 1) for an example with one id for each table.
+  // Returns P(label = 1) for an example with one id for each table.
   double probability(std::span<const std::uint32_t> ids, std::span<const float> dense) const;
 
-  // The effects of the ids, the dot products of their vectors over all pairs of tables, and the
-  // weighted features; before it is scaled and shifted.
+  // Returns the logit before it is scaled and shifted: the effects of the ids, the dot products of
+  // their vectors over all pairs of tables, and the weighted features.
   double raw_logit(std::span<const std::uint32_t> ids, std::span<const float> dense) const;
 
  private:
@@ -57,16 +56,15 @@ class ClickTruth {
   std::vector<double> weights_;  // features
 };
 
-// How well the best possible model can do, when the true probabilities are known.
-
+// The scores of the best possible model, which knows the true probabilities.
 struct BayesScores {
   double auc = 0.0;
   double logloss = 0.0;  // nats an example
 };
 
-// What a model that knows probabilities[i] = P(label i is 1) scores, in expectation over the
-// labels: nothing depends on the labels that happened to be drawn. The AUC is the ratio of the
-// expected numbers of rightly ordered pairs and of all pairs of a positive and a negative; a tie
+// Returns the expected scores, over the labels, of a model that knows probabilities[i] = P(label i
+// is 1): they do not depend on the labels that happened to be drawn. The AUC is the ratio of the
+// expected numbers of correctly ordered pairs and of all pairs of a positive and a negative; a tie
 // counts half.
 BayesScores bayes_scores(std::span<const double> probabilities);
 

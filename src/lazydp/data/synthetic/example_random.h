@@ -1,5 +1,5 @@
 #pragma once
-// The random numbers that a synthetic example is made of: public, and the same on every machine.
+// The random numbers of which a synthetic example is made: public, and the same on every machine.
 
 #include <array>
 #include <cstddef>
@@ -13,7 +13,8 @@
 
 namespace lazydp {
 
-// Names a family of examples, and holds its key, so that making an example costs no key expansion.
+// Identifies a family of examples, and holds its key, so that making an example costs no key
+// expansion.
 struct ExampleKey {
   ExampleKey(std::uint64_t public_seed, TableId family_number)
       : family(family_number),
@@ -23,8 +24,8 @@ struct ExampleKey {
   AesKey aes;
 };
 
-// A pure function of (key, example). The uniforms come in a row; the normals have a cell of their
-// own, so that neither moves the other.
+// A pure function of (key, example). The uniforms form a sequence; the normals have a cell of their
+// own, so that neither affects the other.
 class ExampleRandom {
  public:
   ExampleRandom(const ExampleKey& key, ExampleId example) : key_(key), example_(example) {}
@@ -36,16 +37,16 @@ class ExampleRandom {
     return std::uint64_t{words[1]} << 32 | words[0];
   }
 
-  // In (0, 1), never 0 nor 1.
+  // Returns a uniform in (0, 1), never 0 nor 1.
   double uniform() { return (static_cast<double>(next64() >> 12) + 0.5) * 0x1p-52; }
 
-  // Uniform in [0, bound), to within bound / 2^64.
+  // Returns a uniform integer in [0, bound), to within bound / 2^64.
   std::uint64_t below(std::uint64_t bound) {
     __extension__ using Wide = unsigned __int128;
     return static_cast<std::uint64_t>((Wide{next64()} * bound) >> 64);
   }
 
-  // Standard normals; asked twice, the same again.
+  // Writes standard normals; a second call writes the same again.
   void normals(std::span<float> out) const {
     const Counter first = first_block(cell(0));
     fill_normals(key_.aes,
@@ -57,7 +58,7 @@ class ExampleRandom {
   }
 
  private:
-  static constexpr std::size_t kBlocks = 16;  // a refill
+  static constexpr std::size_t kBlocks = 16;  // blocks of a refill
 
   // Cell 0 holds the normals, cells 1, 2, ... one refill of uniforms each.
   Cell cell(Step number, std::uint32_t draw = 0) const {

@@ -26,7 +26,7 @@ constexpr NamedData kNamed[] = {
     {"skew:10", AccessLaw{1.029}}, {"skew:0.6", AccessLaw{1.130}},
 };
 
-// All of `text` as an exponent that Zipf takes.
+// Parses all of `text` as an exponent that Zipf accepts.
 std::optional<double> parse_exponent(std::string_view text) {
   double value = 0.0;
   const char* end = text.data() + text.size();

@@ -1,5 +1,5 @@
 #pragma once
-// Examples that mean nothing and are read for the time it takes: only where they look up matters.
+// Examples without meaning, for timing: only which rows they look up matters.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,8 +19,8 @@ struct TimingShape {
   std::size_t pooling = 1;  // ids in a bag
 };
 
-// Features are standard normal and labels fair coins. Nothing is stored: every example is a pure
-// function of (seed, example), made when it is read.
+// Returns a data set of standard normal features and fair-coin labels. It stores nothing: every
+// example is a pure function of (seed, example), made when it is read.
 std::unique_ptr<Dataset> make_timing_dataset(const TimingShape& shape, AccessLaw law,
                                              std::uint64_t public_seed = 1);
 

@@ -23,13 +23,13 @@ namespace {
 
 constexpr std::size_t kPackedBytes = std::size_t{256} << 10;
 
-// The packed side of a stream.
+// The compressed side of a stream.
 class Packed {
  public:
   Packed(std::unique_ptr<ByteSource> source, std::string name)
       : source_(std::move(source)), name_(std::move(name)), buffer_(kPackedBytes) {}
 
-  // Bytes not used yet; none at the end of the input.
+  // Returns bytes that are not used yet; none at the end of the input.
   std::span<char> more() {
     if (rest_.empty()) rest_ = {buffer_.data(), source_->read(buffer_)};
     return rest_;
@@ -88,7 +88,7 @@ class Gzip final : public ByteSource {
 
   Packed packed_;
   z_stream stream_{};
-  bool between_ = false;  // two members, where the input may end
+  bool between_ = false;  // between two members, where the input may end
 };
 
 class Zstd final : public ByteSource {
@@ -110,7 +110,7 @@ class Zstd final : public ByteSource {
       const std::size_t hint = ZSTD_decompressStream(stream_, &to, &from);
       packed_.use(from.pos);
       if (ZSTD_isError(hint) != 0) packed_.fail(ZSTD_getErrorName(hint));
-      // Without input it only hands out what it still holds.
+      // Without input the decoder only returns the bytes that it still holds.
       if (in.empty() && to.pos == before) {
         if (!between_) packed_.fail("the zstd stream is cut short");
         break;
@@ -123,7 +123,7 @@ class Zstd final : public ByteSource {
  private:
   Packed packed_;
   ZSTD_DStream* stream_;
-  bool between_ = false;  // two frames, where the input may end
+  bool between_ = false;  // between two frames, where the input may end
 };
 
 }  // namespace
@@ -145,7 +145,7 @@ class FileSource final : public ByteSource {
     name_ = standard_input ? "standard input" : "'" + path + "'";
     file_ = standard_input ? dup(STDIN_FILENO) : open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (file_ < 0) fail();
-    posix_fadvise(file_, 0, 0, POSIX_FADV_SEQUENTIAL);  // a hint: pipes have none of it
+    posix_fadvise(file_, 0, 0, POSIX_FADV_SEQUENTIAL);  // a hint, which pipes ignore
   }
   ~FileSource() override { close(file_); }
   FileSource(const FileSource&) = delete;
@@ -174,7 +174,7 @@ class FileSource final : public ByteSource {
   std::uint64_t* bytes_;
 };
 
-// What was read to look at, then the rest.
+// Returns the bytes that were already read to detect the format, then the rest.
 class Resumed final : public ByteSource {
  public:
   Resumed(std::string first, std::unique_ptr<ByteSource> rest)

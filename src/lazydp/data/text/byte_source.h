@@ -1,5 +1,5 @@
 #pragma once
-// Bytes of an input, whatever they are packed in.
+// The bytes of an input, decompressed if it is compressed.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,20 +13,22 @@ class ByteSource {
  public:
   virtual ~ByteSource() = default;
 
-  // Fills `out` from its start; fewer bytes than there is room for only at the end. Throws IoError
-  // if the input cannot be read, is cut short, or is not what its first bytes promised.
+  // Fills `out` from its start; returns fewer bytes than there is room for only at the end. Throws
+  // IoError if the input cannot be read, is cut short, or is not in the format that its first bytes
+  // announce.
   virtual std::size_t read(std::span<char> out) = 0;
 };
 
-// "-" is standard input. Whether it is packed with gzip or zstd, its first bytes tell, not its
-// name. `packed_bytes`, if given, counts what was read of the input itself.
+// Opens a file; "-" is standard input. The first bytes, not the name, decide whether it is
+// compressed with gzip or zstd. `packed_bytes`, if given, counts the bytes read of the input
+// itself.
 std::unique_ptr<ByteSource> open_source(const std::string& path,
                                         std::uint64_t* packed_bytes = nullptr);
 
-// The same by what is read from `raw`, under a name for complaints.
+// Decompresses `raw` if its first bytes say so; error messages use `name`.
 std::unique_ptr<ByteSource> unpacked(std::unique_ptr<ByteSource> raw, const std::string& name);
 
-// Streams packed with gzip or zstd, also several one after the other.
+// Decompress gzip or zstd, also several streams one after the other.
 std::unique_ptr<ByteSource> unpack_gzip(std::unique_ptr<ByteSource> packed, std::string name);
 std::unique_ptr<ByteSource> unpack_zstd(std::unique_ptr<ByteSource> packed, std::string name);
 

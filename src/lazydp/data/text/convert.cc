@@ -16,9 +16,9 @@
 namespace lazydp {
 namespace {
 
-constexpr std::size_t kShown = 5;           // bad lines
-constexpr std::size_t kParts = 16;          // of a block, for threads to share
-constexpr std::size_t kTypicalValues = 64;  // in all multi columns of an example
+constexpr std::size_t kShown = 5;           // bad lines shown
+constexpr std::size_t kParts = 16;          // parts of a block, for threads to share
+constexpr std::size_t kTypicalValues = 64;  // values in all multi columns of an example
 constexpr std::uint32_t kMultiPageBytes = 64 << 10;
 
 std::uint32_t page_bytes(const ConvertOptions& options, const RecordLayout& layout) {
@@ -28,11 +28,11 @@ std::uint32_t page_bytes(const ConvertOptions& options, const RecordLayout& layo
 }
 
 struct LocalBad {
-  std::uint64_t line;  // within the part, from 0
+  std::uint64_t line;  // line within the part, from 0
   Complaint complaint;
 };
 
-// What a part of a block became.
+// The examples and bad lines of one part of a block.
 class Part {
  public:
   Part(const Schema& schema, std::size_t longest_record)
@@ -44,7 +44,7 @@ class Part {
     records_.clear();
     bad_.clear();
     lines_ = blank_ = bad_count_ = 0;
-    // Lines are searched for NULs only where there are some.
+    // Searches lines for NULs only if the part has any.
     const bool nuls = !text.empty() && std::memchr(text.data(), 0, text.size()) != nullptr;
     for (bool first = starts_input; !text.empty(); first = false) {
       const std::size_t end = text.find('\n');
@@ -60,7 +60,7 @@ class Part {
     }
   }
 
-  // A line behind the others, of which nobody knows more than this.
+  // Adds a bad line behind the others, whose contents were not kept.
   void add_too_long_line() {
     complain({1, "the line is longer than " + std::to_string(kMaxLineBytes) + " bytes"});
     ++lines_;
@@ -98,7 +98,7 @@ class Part {
   std::vector<LocalBad> bad_;
 };
 
-// A block and what its parts became.
+// A block and the results of its parts.
 struct Stage {
   LineBlock block;
   bool full = false;
@@ -108,8 +108,8 @@ struct Stage {
   void cut() { texts = block.parts(kParts); }
 };
 
-// In every round three things happen side by side: a block is read, the parts of the one before
-// are parsed, the examples of the one before that are written.
+// Runs three stages at once in every round: reads a block, parses the parts of the one before, and
+// writes the examples of the one before that.
 class Converter {
  public:
   explicit Converter(const ConvertOptions& options)
@@ -170,7 +170,7 @@ class Converter {
     if (last && stage.block.then_too_long) stage.parts[i]->add_too_long_line();
   }
 
-  // An input of other columns is no bad line: all of its lines would mean something else.
+  // An input with other columns is not a bad line but an error: all of its lines would be misread.
   [[noreturn]] static void refuse_header(const BadLine& header) {
     throw UserError(header.input + ":" + std::to_string(header.line) + ":" +
                     std::to_string(header.column) + ": " + header.reason + "; nothing was written");
@@ -207,7 +207,7 @@ class Converter {
   std::array<Stage, 3> stages_;
   bool reading_was_full_ = false;
   bool parsing_was_full_ = false;
-  std::uint64_t line_ = 0;  // of the input that is written
+  std::uint64_t line_ = 0;  // line number in the input that is being written
   Conversion result_;
 };
 

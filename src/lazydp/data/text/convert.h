@@ -1,5 +1,5 @@
 #pragma once
-// From text to a data file: streaming, in parallel, in the order of the text.
+// Converts text to a data file: streaming, in parallel, in the order of the text.
 
 #include <cstdint>
 #include <functional>
@@ -21,11 +21,11 @@ struct Conversion {
   std::uint64_t lines = 0;
   std::uint64_t examples = 0;
   std::uint64_t positives = 0;
-  std::uint64_t blank = 0;  // lines that are passed over
+  std::uint64_t blank = 0;  // blank lines, which are skipped
   std::uint64_t bad = 0;
   std::vector<BadLine> first_bad;  // in order
-  bool stopped = false;            // there were too many of them: no file was written
-  std::uint64_t text_bytes = 0;    // unpacked
+  bool stopped = false;            // there were too many bad lines: no file was written
+  std::uint64_t text_bytes = 0;    // decompressed
   std::uint64_t packed_bytes = 0;  // as read
   std::uint64_t file_bytes = 0;
 };
@@ -35,13 +35,13 @@ struct ConvertOptions {
   std::string output;
   Schema schema;
   std::uint64_t max_bad_lines = 0;
-  std::uint32_t page_bytes = 0;  // 0: one that suits the schema
+  std::uint32_t page_bytes = 0;  // 0: chosen to suit the schema
 };
 
-// Memory does not depend on the size of the inputs. The file appears at the end, whole, unless too
-// many lines were bad; then the inputs are not read to their end. `progress` is called now and
-// then. Throws UserError if there is not one example or a header is not the schema's, IoError if
-// something can't be read or written.
+// Converts the inputs. Memory does not depend on their size. The file appears at the end, whole,
+// unless too many lines were bad; then the inputs are not read to their end. `progress` is called
+// now and then. Throws UserError if there is no example or a header is not the schema's, IoError if
+// a file cannot be read or written.
 Conversion convert(const ConvertOptions& options,
                    const std::function<void(const Conversion&)>& progress = {});
 

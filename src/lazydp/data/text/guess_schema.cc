@@ -121,7 +121,8 @@ Row split(const std::string& line, const Schema& schema) {
   return row;
 }
 
-// Rows as the commonest number of columns has it, by the separator that makes most lines agree.
+// Splits lines by the separator under which most of them have the same number of columns. Returns
+// the rows that have that number.
 std::vector<Row> best_split(const std::vector<std::string>& lines, Schema& schema) {
   std::vector<Row> best;
   for (const std::string_view separator : kSeparators) {
@@ -188,7 +189,7 @@ void make_label(const ColumnFacts& facts, Column& column) {
   }
 }
 
-// Many more rows than values were seen, so that the number says little about the data.
+// Returns many more rows than values were seen, so that the number says little about the data.
 std::uint64_t guess_rows(const ColumnFacts& facts) {
   constexpr std::size_t kLeast = 16;
   constexpr std::size_t kMost = std::size_t{1} << 20;

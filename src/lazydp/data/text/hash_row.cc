@@ -26,7 +26,7 @@ std::uint32_t hashed_row(std::uint64_t hash, std::uint64_t rows) {
 }
 
 std::uint64_t hash_key(std::string_view value, std::uint64_t seed) {
-  constexpr std::uint64_t kKeys = 0x9e3779b97f4a7c15u;  // apart from the hash to rows
+  constexpr std::uint64_t kKeys = 0x9e3779b97f4a7c15u;  // separates keys from the hash to rows
   return std::max<std::uint64_t>(1, XXH3_64bits_withSeed(value.data(), value.size(), seed ^ kKeys));
 }
 

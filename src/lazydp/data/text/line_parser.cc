@@ -11,7 +11,7 @@
 namespace lazydp {
 namespace {
 
-// A value as a complaint shows it: short, and harmless on a terminal.
+// Returns a value as an error message shows it: short, and safe on a terminal.
 std::string shown(std::string_view value) {
   constexpr std::size_t kMost = 40;
   std::string text(value.substr(0, kMost));
@@ -20,13 +20,13 @@ std::string shown(std::string_view value) {
   return "'" + text + (value.size() > kMost ? "...'" : "'");
 }
 
-// log(1 + x), in double; log is faster than log1p, and as good where 1 + x loses nothing that
-// matters.
+// Returns log(1 + x) in double; log is faster than log1p, and as good where 1 + x loses nothing
+// that matters.
 double log_of_one_and(double x) {
   return x >= 1.0 ? std::log(1.0 + x) : std::log1p(x);
 }
 
-// -1 for what is no hexadecimal digit.
+// -1: not a hexadecimal digit.
 constexpr std::array<std::int8_t, 256> kHexDigits = [] {
   std::array<std::int8_t, 256> values{};
   values.fill(-1);
@@ -38,7 +38,7 @@ constexpr std::array<std::int8_t, 256> kHexDigits = [] {
   return values;
 }();
 
-// At most 16 digits.
+// Parses at most 16 digits.
 bool parse_hexadecimal(std::string_view text, std::uint64_t& out) {
   if (text.empty() || text.size() > 16) return false;
   int signs = 0;
@@ -51,7 +51,7 @@ bool parse_hexadecimal(std::string_view text, std::uint64_t& out) {
   return signs >= 0;
 }
 
-// All of `text`.
+// Parses all of `text`.
 template <class Number>
 std::errc whole(std::string_view text, Number& out) {
   const char* end = text.data() + text.size();
@@ -169,7 +169,7 @@ bool LineParser::use_label(const Plan& plan, std::string_view value, Records& ou
 }
 
 bool LineParser::use_dense(const Plan& plan, std::string_view value, Records& out) {
-  if (missing(value)) return true;  // 0, as it stands
+  if (missing(value)) return true;  // keeps the initial 0
   const Column& column = *plan.column;
   double number = 0.0;
   if (column.integer) {
@@ -192,14 +192,14 @@ bool LineParser::use_dense(const Plan& plan, std::string_view value, Records& ou
 }
 
 bool LineParser::use_categorical(const Plan& plan, std::string_view value, Records& out) {
-  if (missing(value)) return true;  // row 0, as it stands
+  if (missing(value)) return true;  // keeps the initial row 0
   std::uint32_t row = 0;
   if (!row_of(plan, value, row)) return false;
   out.set_id(plan.place, row);
   return true;
 }
 
-// Values may be missing between others; if there is none at all, that is a value of its own.
+// Skips missing values between others; a field without any value counts as one missing value.
 bool LineParser::use_multi(const Plan& plan, std::string_view value, Records& out) {
   bool any = false;
   const std::string_view separator = plan.column->separator;

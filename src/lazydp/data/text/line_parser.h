@@ -1,5 +1,5 @@
 #pragma once
-// From a line of text to an example.
+// Parses a line of text into an example.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,41 +15,42 @@
 
 namespace lazydp {
 
-// Why a line is no example.
+// The reason why a line is not an example.
 struct Complaint {
-  std::size_t column = 1;  // the character it is about
+  std::size_t column = 1;  // position of the offending character
   std::string reason = {};
 };
 
-// How often each value occurs, by its hash; one map for each table.
+// Counts of each value, by its hash; one map for each table.
 using ValueCounts = std::vector<std::unordered_map<std::uint64_t, std::uint64_t>>;
 
 class LineParser {
  public:
-  // `longest_record` is what a page of the data file takes.
+  // `longest_record` is the longest that fits into a page of the data file.
   LineParser(const Schema& schema, std::size_t longest_record);
   LineParser(const LineParser&) = delete;  // its plans point into its schema
   LineParser& operator=(const LineParser&) = delete;
 
-  // From now on every value that is looked up is counted there, in all tables.
+  // From now on counts every value that is looked up, in all tables, in `counts`.
   void count_into(ValueCounts* counts) { counts_ = counts; }
 
-  // Adds the example in `line` (no newline) to `out`, or says why there is none. For one thread.
+  // Adds the example in `line` (no newline) to `out`, or returns why there is none. Not
+  // thread-safe.
   std::optional<Complaint> parse(std::string_view line, Records& out);
 
-  // The same for a line that names the columns: nothing if they are those of the schema.
+  // Parses a line that names the columns: returns nothing if they are those of the schema.
   std::optional<Complaint> parse_header(std::string_view line);
 
  private:
   struct Plan {
     const Column* column = nullptr;
-    std::size_t place = 0;  // among the columns of its role
-    std::size_t key = 0;    // among the keys
-    std::size_t table = 0;  // among the tables
+    std::size_t place = 0;  // index among the columns of its role
+    std::size_t key = 0;    // index among the keys
+    std::size_t table = 0;  // index among the tables
     std::uint64_t seed = 0;
   };
 
-  // Each says whether it could use the value; if not, why_ says why.
+  // Each returns whether it could use the value; if not, why_ says why.
   bool use(const Plan& plan, std::string_view value, Records& out);
   bool use_label(const Plan& plan, std::string_view value, Records& out);
   bool use_dense(const Plan& plan, std::string_view value, Records& out);

@@ -13,7 +13,8 @@ std::vector<std::string_view> LineBlock::parts(std::size_t count) const {
   std::string_view rest = text;
   for (std::size_t i = 0; i < count && !rest.empty(); ++i) {
     const std::size_t share = rest.size() / (count - i);
-    const std::size_t end = rest.find('\n', share == 0 ? 0 : share - 1) + 1;  // there is one
+    // Every line ends with a newline, so one is always found.
+    const std::size_t end = rest.find('\n', share == 0 ? 0 : share - 1) + 1;
     cuts.push_back(rest.substr(0, end));
     rest.remove_prefix(end);
   }
@@ -38,7 +39,7 @@ bool LineBlocks::next(LineBlock& block) {
   return false;
 }
 
-// False at the end of the input.
+// Fills `block`; returns false at the end of the input.
 bool LineBlocks::fill(LineBlock& block) {
   block.buffer.resize(block_bytes_ + 1);  // room for the newline that the last line may lack
   block.then_too_long = false;
@@ -58,7 +59,7 @@ bool LineBlocks::fill(LineBlock& block) {
   if (block.starts_input && block.text.starts_with(kByteOrderMark)) block.text.remove_prefix(3);
   if (skipping_) skip_rest_of_line(block);
 
-  const std::size_t end = block.text.rfind('\n') + 1;  // 0 if there is none
+  const std::size_t end = block.text.rfind('\n') + 1;  // 0 if there is no newline
   const std::string_view rest = block.text.substr(end);
   block.text = block.text.substr(0, end);
   if (rest.size() > kMaxLineBytes) {
@@ -89,7 +90,7 @@ std::optional<Field> Fields::next_in_full() {
   return Field{line_.substr(start, end - start), start + 1};
 }
 
-// A quote inside is written twice.
+// Unescapes: a quote inside is written twice.
 std::optional<Field> Fields::next_quoted(std::size_t start) {
   scratch_.clear();
   std::size_t i = start + 1;

@@ -1,5 +1,5 @@
 #pragma once
-// The fields of a line of text, one after the other.
+// Splits inputs into blocks of lines, and a line into its fields.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,23 +15,23 @@
 
 namespace lazydp {
 
-// The lines of several inputs, some megabytes at a time.
-
 inline constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
 
 // Whole lines of one input, each with its newline.
 struct LineBlock {
   std::vector<char> buffer;
   std::string_view text;       // in `buffer`
-  std::size_t input = 0;       // which one
+  std::size_t input = 0;       // index of the input
   bool starts_input = false;   // its first line is the input's first
-  bool then_too_long = false;  // behind these lines there was one that is too long, left out
+  bool then_too_long = false;  // a line that was too long followed these lines and was left out
 
-  // Some cuts of `text` at line ends, at most `count`, about equally long.
+  // Cuts `text` at line ends into at most `count` parts of about equal length.
   std::vector<std::string_view> parts(std::size_t count) const;
 };
 
-// Memory does not grow with the length of a line: what is longer than kMaxLineBytes is skipped. A
+// Reads the lines of several inputs, some megabytes at a time.
+//
+// Memory does not grow with the length of a line: a line longer than kMaxLineBytes is skipped. A
 // byte order mark at the start of an input is not part of its first line. The last line of an input
 // need not end with a newline.
 class LineBlocks {
@@ -39,11 +39,11 @@ class LineBlocks {
   explicit LineBlocks(std::vector<std::string> paths,
                       std::size_t block_bytes = std::size_t{8} << 20);
 
-  // The next block; false at the end of the last input.
+  // Reads the next block; returns false at the end of the last input.
   bool next(LineBlock& block);
 
-  std::uint64_t text_bytes() const { return text_bytes_; }      // unpacked, so far
-  std::uint64_t packed_bytes() const { return packed_bytes_; }  // as they were read
+  std::uint64_t text_bytes() const { return text_bytes_; }      // decompressed, so far
+  std::uint64_t packed_bytes() const { return packed_bytes_; }  // as read
 
  private:
   bool fill(LineBlock& block);
@@ -53,7 +53,7 @@ class LineBlocks {
   std::size_t block_bytes_;
   std::size_t input_ = 0;
   std::unique_ptr<ByteSource> source_;
-  bool started_ = false;     // something of this input was handed out
+  bool started_ = false;     // part of this input was already returned
   bool skipping_ = false;    // the start of the line was too long
   std::vector<char> carry_;  // the start of a line whose end has not been read
   std::uint64_t text_bytes_ = 0;
@@ -62,7 +62,7 @@ class LineBlocks {
 
 struct Field {
   std::string_view value;  // without quotes and, if trimmed, spaces
-  std::size_t column = 0;  // of its first character in the line, from 1
+  std::size_t column = 0;  // position of its first character in the line, from 1
 };
 
 class Fields {
@@ -76,8 +76,8 @@ class Fields {
 
   bool more() const { return next_ <= line_.size(); }
 
-  // The next one, valid until it is called again; nothing if a quote is not closed, or is followed
-  // by something else than a separator.
+  // Returns the next field, valid until the next call; nothing if a quote is not closed, or is
+  // followed by anything but a separator.
   std::optional<Field> next() {
     if (quotes_ || trim_ || separator_.size() > 1) return next_in_full();
     const std::size_t start = next_;
@@ -89,7 +89,7 @@ class Fields {
     return Field{line_.substr(start, end - start), start + 1};
   }
 
-  std::size_t column() const { return next_ + 1; }  // where the next one starts
+  std::size_t column() const { return next_ + 1; }  // where the next field starts
 
  private:
   std::optional<Field> next_in_full();
@@ -99,7 +99,7 @@ class Fields {
   bool quotes_;
   bool trim_;
   std::string_view line_;
-  std::size_t next_ = 0;  // past the end of the line: there are no more
+  std::size_t next_ = 0;  // past the end of the line: no more fields
   std::string& scratch_;
 };
 

@@ -9,7 +9,7 @@
 namespace lazydp {
 namespace {
 
-// Of lines that are good; what is bad about the others is told when they are converted.
+// Counts the values of good lines; the others are reported when they are converted.
 ValueCounts count_values(const Schema& schema, const std::vector<std::string>& inputs) {
   ValueCounts counts(schema.tables().size());
   LineParser parser(schema, std::numeric_limits<std::size_t>::max());
@@ -24,7 +24,7 @@ ValueCounts count_values(const Schema& schema, const std::vector<std::string>& i
       rest.remove_prefix(end + 1);
       if (line.ends_with('\r')) line.remove_suffix(1);
       if (header || line.empty() || line.size() > kMaxLineBytes) continue;
-      // Parsed twice, so that a line that turns out to be bad has not been counted.
+      // Parses twice, so that a line that turns out to be bad has not been counted.
       parser.count_into(nullptr);
       if (parser.parse(line, records)) continue;
       parser.count_into(&counts);

@@ -1,5 +1,6 @@
 #pragma once
-// Rows of their own for values that occur often: learned from the data, and so not private.
+// Gives values that occur often rows of their own: learned from the data, and therefore not
+// private.
 
 #include <cstdint>
 #include <string>
@@ -9,9 +10,9 @@
 
 namespace lazydp {
 
-// The schema with a vocabulary in every table: the values that occur at least `min_count` times in
-// these inputs, which are read once for it. Memory grows with the number of distinct values. The
-// schema says of itself what it took from the data: no epsilon covers that.
+// Returns the schema with a vocabulary in every table: the values that occur at least `min_count`
+// times in these inputs, which are read once for it. Memory grows with the number of distinct
+// values. The schema records what it took from the data: no epsilon covers that.
 Schema learn_vocabulary(const Schema& schema, const std::vector<std::string>& inputs,
                         std::uint64_t min_count);
 

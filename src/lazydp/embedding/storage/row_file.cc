@@ -22,7 +22,7 @@ std::uint64_t seal_of(std::uint64_t place, const RowRecord& record, std::span<co
 
 namespace {
 
-// A row has a place in this epoch, and perhaps others that the last two ended with.
+// A row has one slot in this epoch, and at most one more from each of the last two.
 constexpr std::uint64_t kPlacesPerRow = 3;
 constexpr RowId kMostRows = std::numeric_limits<std::uint32_t>::max() / kPlacesPerRow - 1;
 
@@ -82,8 +82,8 @@ void RowFile::forget_later() {
   }
 }
 
-// In the order of the file, which the system is told of. Places that lost their row are left out:
-// the power may have failed between a new row's bytes there and its entry.
+// Reads in the order of the file, so that the system can prefetch. Leaves out slots that lost their
+// row: the power may have failed between the writing of a new row's bytes there and of its entry.
 void RowFile::verify_all() {
   constexpr std::size_t kAtATime = std::size_t{8} << 20;
   const std::size_t some = std::max<std::size_t>(1, kAtATime / (dim_ * sizeof(float)));
@@ -97,7 +97,7 @@ void RowFile::verify_all() {
   }
 }
 
-// The row at a place that an earlier epoch left.
+// Returns the row in a slot that an earlier epoch wrote, after comparing its checksum.
 std::span<const float> RowFile::verified(std::size_t place) const {
   const RowRecord& record = index()[place];
   const std::span<const float> values = at(place);
@@ -106,7 +106,7 @@ std::span<const float> RowFile::verified(std::size_t place) const {
                 std::to_string(record.row) + " is wrong");
 }
 
-// Of several places of a row the one of the last epoch counts. Returns the others.
+// Finds the slot of every row: of several, that of the last epoch. Returns the other slots.
 std::vector<std::uint32_t> RowFile::find_rows() {
   std::vector<std::uint32_t> lost;
   for (std::uint32_t place = 0; place < used_; ++place) {
@@ -131,8 +131,9 @@ std::vector<std::uint32_t> RowFile::find_rows() {
   return lost;
 }
 
-// Of the places that a row lost, the epoch before the last may ask for the newest, if the row lost
-// it in the last; entries of others are there as long as nobody took their places.
+// Frees the slots that rows have lost, except those that the epoch before the last may still need:
+// a row's newest lost slot, if the row lost it in the last epoch. The entries of the others are
+// there as long as no other row has taken the slot.
 void RowFile::free_all_but_the_last(std::vector<std::uint32_t> lost) {
   std::ranges::sort(lost, [this](std::uint32_t a, std::uint32_t b) {
     const RowRecord &x = index()[a], &y = index()[b];
@@ -155,7 +156,7 @@ void RowFile::make_room() {
   for (SlotBitmap* set : {&fresh_, &lost_, &lost_before_, &free_}) set->grow(places);
 }
 
-// A place that nobody may ask for any more, from here on `row`'s. The first in the file: rows that
+// Gives a slot that no checkpoint needs any more to `row`. Takes the first in the file: rows that
 // are needed together come to lie together, on few pages.
 std::size_t RowFile::take(RowId row) {
   std::size_t place = free_.next(search_);
@@ -215,7 +216,7 @@ void RowFile::flush() {
   index_file_.flush();
 }
 
-// Places that were lost by the end of the epoch before are of no checkpoint any more.
+// No checkpoint needs the slots that were lost by the end of the epoch before.
 void RowFile::end_epoch() {
   free_.add_all(lost_before_);
   std::swap(lost_before_, lost_);

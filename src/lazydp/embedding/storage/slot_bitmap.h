@@ -1,5 +1,6 @@
 #pragma once
-// Places of a row file: a bit each, so that a set takes what its file's size says and no more.
+// A set of a row file's slots as a bitmap: one bit a slot, so that its size is bounded by the
+// file's.
 
 #include <algorithm>
 #include <bit>
@@ -11,7 +12,7 @@ namespace lazydp {
 
 class SlotBitmap {
  public:
-  // From here on places below `places` may be asked for and added.
+  // Makes room for slots below `places`: only these may be queried and added.
   void grow(std::size_t places) {
     if (places / kBits >= words_.size()) words_.resize(places / kBits + 1);
   }
@@ -26,7 +27,7 @@ class SlotBitmap {
     for (std::size_t i = 0; i < other.words_.size(); ++i) words_[i] |= other.words_[i];
   }
 
-  // The first of them from `place` on, or none().
+  // Returns the first member from `place` on, or none().
   std::size_t next(std::size_t place) const {
     for (std::size_t i = place / kBits; i < words_.size(); ++i) {
       const std::uint64_t word = i == place / kBits ? words_[i] & ~(bit(place) - 1) : words_[i];

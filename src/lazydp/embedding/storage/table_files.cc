@@ -43,7 +43,7 @@ std::string new_id() {
   return text;
 }
 
-// Files that hold nothing yet: somebody was ended before the folder was anybody's.
+// True for an empty file: a process was killed before it had made the folder its own.
 bool left_by_a_start(const fs::directory_entry& entry) {
   const std::string name = entry.path().filename().string();
   std::error_code ignored;
@@ -118,7 +118,8 @@ TableFiles::FirstValues TableFiles::first_weights(const Seed& seed) const {
   };
 }
 
-// A new id first: should the program end here, no checkpoint takes what is left for its own.
+// Writes a new id first: if the program ends here, no checkpoint mistakes the remaining files for
+// its own.
 void TableFiles::start(const FirstValues& first) {
   if (run_ && !id_.empty() && owner_ != *run_) {
     throw UserError("table-storage is 'file:" + folder_ +
@@ -170,7 +171,8 @@ void TableFiles::end_epoch() {
   ++epoch_;
 }
 
-// The owner last: should the program end here, what is left is still the same run's to clear.
+// Writes the owner last: if the program ends here, the same run may still clear the remaining
+// files.
 void TableFiles::discard() {
   for (RowFile& file : files_) file.clear({});
   if (!run_) return;

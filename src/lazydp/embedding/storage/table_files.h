@@ -1,5 +1,5 @@
 #pragma once
-// Tables that need not fit into memory: a folder of row files.
+// Embedding tables that need not fit into memory: a folder of row files.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,25 +18,24 @@
 
 namespace lazydp {
 
-// Where tables in files have their rows: what it takes to find them again.
-
+// The saved state of tables in files: all that is needed to find their rows again.
 struct TablePlaces {
-  std::string id = {};  // of the files
+  std::string id = {};  // id of the files
   std::uint32_t epoch = 0;
-  std::vector<RowId> held = {};           // rows that were ever needed, a table
-  std::vector<std::uint64_t> seals = {};  // of their bytes, a table
+  std::vector<RowId> held = {};           // number of rows that were ever needed, by table
+  std::vector<std::uint64_t> seals = {};  // checksums of these rows, by table
 };
 
-// The rows of a step, by table; they may repeat.
+// The ids of a step's rows, by table; ids may repeat.
 using RowsOfTables = std::span<const std::span<const RowId>>;
 
-// What the folder holds is secret, like a checkpoint: rows that wait for noise. It is made for its
-// owner alone.
+// All tables of a model in a folder. Its contents are secret, like a checkpoint: they are rows
+// whose noise is still owed. Only the folder's owner may read it.
 class TableFiles {
  public:
-  // `run`, if any, is the folder of the run whose tables these are. Without one the files have no
-  // names and are gone when the program ends. Throws UserError for a folder that holds anything
-  // else than tables.
+  // `run`, if given, is the folder of the run that the tables belong to. Without it the files have
+  // no names and are gone when the program ends. Throws UserError for a folder that holds anything
+  // but tables.
   TableFiles(const std::string& folder, const std::optional<std::string>& run,
              std::span<const RowId> rows, std::size_t dim);
 
@@ -44,31 +43,32 @@ class TableFiles {
   std::uint64_t bytes() const;  // on the disk
   const RowFile& file(std::size_t table) const { return files_[table]; }
 
-  // What rows hold that were never needed, a table: the first weights of a seed, or what somebody
-  // else says.
+  // Returns, for a table, the function that fills in rows that were never needed: the first weights
+  // of a seed, or other values that the caller chooses.
   using FirstValues = std::function<RowFile::FirstValues(std::size_t table)>;
   FirstValues first_weights(const Seed& seed) const;
 
-  // The tables as at the start; whatever the files held is gone. Throws UserError if that is not
-  // the run's own.
+  // Sets the tables to their first values and clears the files. Throws UserError if the files
+  // belong to another run.
   void start(const FirstValues& first);
 
-  // The tables as they were. Throws UserError if the files are of another run, IoError if they are
-  // damaged. Nothing in them has changed before forget_later() says that the rest may go.
+  // Restores the tables as they were. Throws UserError if the files belong to another run, IoError
+  // if they are damaged. Changes nothing in the files until forget_later() is called.
   void go_back(const TablePlaces& places, const FirstValues& first);
   void forget_later();
 
-  // These rows may be read and written until the epoch ends.
+  // Makes these rows readable and writable until the epoch ends.
   void prepare(RowsOfTables ids);
-  // They will be soon; does nothing while all that was ever used may be in memory.
+  // Prefetches rows that will be prepared soon; does nothing while all rows that were ever used may
+  // be in memory.
   void will_need(RowsOfTables ids);
 
-  // Everything is on the device, and can be found again by what is returned, once end_epoch() has
-  // said that this was written down.
+  // Writes everything to the device. The tables can be found again by the result once end_epoch()
+  // has confirmed that the result was saved.
   TablePlaces keep();
   void end_epoch();
 
-  // Leaves nothing in the files: the rows are elsewhere.
+  // Clears the files: the rows are stored elsewhere.
   void discard();
 
  private:
@@ -77,12 +77,12 @@ class TableFiles {
   void write_owner();
 
   std::string folder_;
-  std::optional<std::string> run_;  // who may find the files again
+  std::optional<std::string> run_;  // the run that may find the files again
   std::optional<FolderLock> lock_;
-  std::string id_;     // of what is in the files; empty: nothing
+  std::string id_;     // id of the files' contents; empty: no contents
   std::string owner_;  // the run that put it there
   std::uint32_t epoch_ = 1;
-  std::uint64_t room_;  // in memory, about
+  std::uint64_t room_;  // bytes that may stay in memory, approximately
   std::vector<RowFile> files_;
   std::vector<Table> tables_;
 };

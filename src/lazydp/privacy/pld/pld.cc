@@ -19,8 +19,8 @@ Lattice lattice_over(const LossSum& sum, const Window& window) {
   return {sum.shift, spacing, first, points};
 }
 
-// L2 norm of f(u) = exp(-tilt u) (1 - exp(-u)) <= exp(-tilt u) min(1, u) over the lattice, u > 0:
-// the largest value and the integral of the square.
+// Bounds the L2 norm of f(u) = exp(-tilt u) (1 - exp(-u)) <= exp(-tilt u) min(1, u) over the
+// lattice, u > 0: the largest value and the integral of the square.
 double norm_of_weights(double tilt, const Lattice& lattice) {
   const double width = lattice.spacing * static_cast<double>(lattice.points);
   const double largest = std::min({1.0, width, 1 / (1 + tilt)});
@@ -31,9 +31,9 @@ double norm_of_weights(double tilt, const Lattice& lattice) {
 
 }  // namespace
 
-// delta(e) = sum over losses l > e of P(l) (1 - exp(e - l)), at lattice points from the highest
-// down. Sums are scaled to the current point, and but for rounding all terms are positive: nothing
-// overflows, nothing cancels.
+// Computes delta(e) = sum over losses l > e of P(l) (1 - exp(e - l)), at lattice points from the
+// highest down. Sums are scaled to the current point, and but for rounding all terms are positive:
+// nothing overflows, nothing cancels.
 class PrivacyCurve::Descent {
  public:
   explicit Descent(const PrivacyCurve& curve)
@@ -75,7 +75,8 @@ PrivacyCurve::PrivacyCurve(const LossSum& sum, const Window& window, Bound bound
   const double log_above = log_tail(on_lattice, tilt_, high, Side::above);
   const double rounding = loss_.error_norm * norm_of_weights(tilt_, lattice_);
   if (bound == Bound::up) {
-    // Wrapped mass only adds to the sums; what wrapped down from above is counted in full besides.
+    // Wrapped mass only adds to the sums; mass that wrapped down from above is counted in full
+    // besides.
     loss_.log_scale += kErrorPerStep * sum.steps();
     slack_ = rounding;
     outside_ = lost + std::exp(std::min(0.0, loss_.log_scale - tilt_ * high + log_above));
@@ -122,10 +123,10 @@ double PrivacyCurve::delta(double epsilon) const {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kLost = 1e-8;  // of delta, cut off in the noise's tails
+constexpr double kLost = 1e-8;  // share of delta cut off in the noise's tails
 constexpr double kSmallestDelta = 1e-200;
-constexpr std::size_t kWindows = 7;       // through which a whole curve is looked at
-constexpr double kWorthTightness = 0.02;  // below it there is no privacy to be tight about
+constexpr std::size_t kWindows = 7;       // windows that cover a whole curve
+constexpr double kWorthTightness = 0.02;  // least noise at which a tight bound matters
 
 double least_noise(const Ledger& ledger) {
   double least = kInfinity;

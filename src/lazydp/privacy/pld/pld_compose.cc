@@ -11,7 +11,7 @@
 
 namespace lazydp {
 
-// A real signal of 2n points is n complex ones: pairs of neighbours.
+// A real signal of 2n points is transformed as n complex ones: pairs of neighbours.
 struct Fourier::Plan {
   explicit Plan(std::size_t points) : half(points / 2), transform(half, false) {}
   std::size_t half;
@@ -60,12 +60,12 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// Error of a spectrum of total mass 1: some four roundings in each stage of the transform.
+// The error of a spectrum of total mass 1: some four roundings in each stage of the transform.
 constexpr double kErrorPerStage = 1e-15;
-// A frequency that has faded this far is called zero.
+// A frequency of at most this magnitude is taken for zero.
 constexpr double kFaded = 1e-30;
 
-// Whole numbers of any size, modulo `points`.
+// Returns a whole number of any size modulo `points`.
 std::size_t wrap(double index, std::size_t points) {
   const auto size = static_cast<double>(points);
   const double rest = std::fmod(index, size);
@@ -88,8 +88,9 @@ struct Product {
   double error;
 };
 
-// The characteristic function of the total loss at one frequency, from those of the nodes, each off
-// by `error` at most: |prod (z + e)^n - prod z^n| <= prod (|z| + e)^n * sum n e / (|z| + e).
+// Returns the characteristic function of the total loss at one frequency, from those of the nodes,
+// each off by `error` at most: |prod (z + e)^n - prod z^n| <= prod (|z| + e)^n * sum n e / (|z| +
+// e).
 Product multiply(const std::vector<Phase>& phases, std::span<const Complex> nodes, double error) {
   Complex value = 1;
   double bound = 1;
@@ -125,7 +126,8 @@ ComposedLoss compose(const LossSum& sum, double tilt, const Lattice& lattice) {
     for (std::size_t i = 0; i < nodes.size(); ++i) nodes[i] = spectra[i][k];
     const Product product = multiply(phases, nodes, error);
     spectrum[k] = product.value;
-    const double total = product.error + error * std::abs(product.value);  // the way back errs too
+    // The inverse transform errs too.
+    const double total = product.error + error * std::abs(product.value);
     squares += 2 * total * total;  // the mirrored frequency errs alike
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Adds up independent lattice losses by Fourier transform, and says how far rounding may be off.
+// Composes independent lattice losses by Fourier transform, and bounds the rounding error.
 
 #include <complex>
 #include <cstddef>
@@ -11,18 +11,17 @@
 namespace lazydp {
 
 // Discrete Fourier transforms of real signals, in double precision.
-
 class Fourier {
  public:
-  // `size`: an even number of points, fastest for a power of two.
+  // `size` is an even number of points, fastest for a power of two.
   explicit Fourier(std::size_t size);
   ~Fourier();
   Fourier(const Fourier&) = delete;
   Fourier& operator=(const Fourier&) = delete;
 
-  // The frequencies 0 ... size/2; those above mirror them.
+  // Returns the frequencies 0 ... size/2; those above mirror them.
   std::vector<std::complex<double>> spectrum(const std::vector<double>& signal) const;
-  // Its inverse.
+  // Returns the inverse transform.
   std::vector<double> signal(const std::vector<std::complex<double>>& spectrum) const;
 
  private:
@@ -39,7 +38,7 @@ struct Lattice {
   double loss(std::size_t j) const { return shift + (first + static_cast<double>(j)) * spacing; }
 };
 
-// The tilted law of the total loss, wrapped around the lattice: mass[j] holds what falls on loss(j)
+// The tilted law of the total loss, wrapped around the lattice: mass[j] holds the mass on loss(j)
 // or a multiple of points * spacing away from it. Multiply by exp(log_scale - tilt * loss) to
 // untilt.
 struct ComposedLoss {
@@ -48,7 +47,8 @@ struct ComposedLoss {
   double error_norm;  // bounds the L2 norm of the rounding error in `mass`
 };
 
-// The atoms of `sum` lie on multiples of the lattice's spacing; its shift is the lattice's.
+// Composes `sum`, whose atoms must lie on multiples of the lattice's spacing; its shift is the
+// lattice's.
 ComposedLoss compose(const LossSum& sum, double tilt, const Lattice& lattice);
 
 }  // namespace lazydp

@@ -30,7 +30,7 @@ struct Cells {
   double log_density(double x) const {
     return -x * x / (2 * sigma * sigma) - std::log(sigma * std::sqrt(2 * std::numbers::pi));
   }
-  // density(x + step) / density(x), accurate where both underflow
+  // Returns density(x + step) / density(x), accurate where both underflow.
   double density_ratio(double x, double step) const {
     return std::exp(-step * (2 * x + step) / (2 * sigma * sigma));
   }
@@ -44,7 +44,7 @@ Cells make_cells(double sigma, double reach) {
   return {sigma, low, span / count, count};
 }
 
-// log(1 - q + q exp(r)) without overflow or cancellation.
+// Returns log(1 - q + q exp(r)) without overflow or cancellation.
 double subsampled_loss(double q, double r) {
   if (q == 1) return r;
   if (r > 30) return std::log(q) + r + std::log1p((1 - q) / q * std::exp(-r));
@@ -57,7 +57,7 @@ struct RatioAtoms {
   std::vector<double> log_ratio, log_mass;
 };
 
-// The Q-mass and the P-mass of each cell go to atoms at its two edges: "connect the dots"
+// Moves the Q-mass and the P-mass of each cell to atoms at its two edges: "connect the dots"
 // (Doroshenko et al. 2022). It replaces the hockey-stick curve by its chords. The share of an edge
 // is linear in the likelihood ratio, so it is the same for every sampling rate and every cell.
 RatioAtoms edge_atoms(const Cells& cells) {
@@ -82,13 +82,13 @@ RatioAtoms edge_atoms(const Cells& cells) {
   return atoms;
 }
 
-// Each cell becomes one outcome: a post-processing, so the mechanism dominates it.
+// Merges each cell into one outcome: a post-processing, so the mechanism dominates it.
 RatioAtoms merged_atoms(const Cells& cells) {
   RatioAtoms atoms;
   for (int i = 0; i < cells.count; ++i) {
     const double x = cells.edge(i);
     double mass = 0;
-    double other = 0;  // of N(1, sigma^2), in units of its density at x
+    double other = 0;  // mass under N(1, sigma^2), in units of its density at x
     for (std::size_t j = 0; j < 4; ++j) {
       const double step = kPoint[j] * cells.width;
       const double part = kWeight[j] * cells.density_ratio(x, step);
@@ -167,9 +167,9 @@ LossAtoms split_up(const LossAtoms& atoms, double spacing) {
 }
 
 // Merges neighbouring atoms, the last of a group in part, so that the merged loss is a lattice
-// point: a post-processing, so what it gives is dominated. What is left over waits, at `loss` with
-// mass exp(log_mass), until atoms above the next lattice point lift it there. Where these are few
-// and far, it goes down to the point below instead: a smaller loss is dominated as well.
+// point: a post-processing, so the result is dominated. The remainder waits, at `loss` with mass
+// exp(log_mass), until atoms above the next lattice point lift it there. Where these are few and
+// far, it goes down to the point below instead: a smaller loss is dominated as well.
 LossAtoms merge_down(const LossAtoms& atoms, double spacing) {
   constexpr double kPatience = 8;
   LossAtoms lattice;

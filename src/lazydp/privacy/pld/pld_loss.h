@@ -7,22 +7,22 @@
 
 namespace lazydp {
 
-// Whose outputs are weighed: those of the data with the example (remove it, and what was likely
-// becomes unlikely), or those of the data without it.
+// The data set whose outputs are weighed: the one with the example (removing it makes likely
+// outputs unlikely), or the one without it.
 enum class Direction { remove, add };
 
 // up: dominates the mechanism, so epsilon is an upper bound. down: the mechanism dominates it.
 enum class Bound { up, down };
 
-// P gives mass exp(log_mass[i]) to outputs whose loss is loss[i], in order of loss.
-// What is missing to 1 was cut off in the far tails.
+// P gives mass exp(log_mass[i]) to outputs whose loss is loss[i], in order of loss. The mass that
+// is missing to 1 was cut off in the far tails.
 struct LossAtoms {
   std::vector<double> loss;
   std::vector<double> log_mass;
 };
 
-// The atoms of one step whose noise is cut off at `reach` standard deviations, and the mass that
-// this loses at most, in either direction.
+// Return the atoms of one step whose noise is cut off at `reach` standard deviations, and a bound
+// on the mass that this loses, in either direction.
 LossAtoms loss_atoms(const Node& node, Direction direction, Bound bound, double reach);
 double mass_beyond(double reach);
 
@@ -33,9 +33,8 @@ struct Cumulant {
 };
 Cumulant cumulant(const LossAtoms& atoms, double tilt);
 
-// Moves loss atoms onto a lattice, so that sums of losses can be composed by Fourier transform.
-
-// The same distribution on multiples of `spacing`, bounded from the side that `bound` names.
+// Moves the atoms onto multiples of `spacing`, bounded from the side that `bound` names, so that
+// sums of losses can be composed by Fourier transform.
 LossAtoms on_lattice(const LossAtoms& atoms, Bound bound, double spacing);
 
 }  // namespace lazydp

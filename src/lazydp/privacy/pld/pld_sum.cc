@@ -19,7 +19,7 @@ Cumulant mix(const std::vector<Share>& tilted_shares, const std::vector<Cumulant
   return total;
 }
 
-// log of the mixture's moment; the shares become those of the tilted mixture.
+// Returns the log of the mixture's moment, and replaces the shares by those of the tilted mixture.
 double tilt_shares(std::vector<Share>& shares, const std::vector<Cumulant>& nodes) {
   double largest = nodes[shares.front().node].value;
   for (const Share& share : shares) largest = std::max(largest, nodes[share.node].value);
@@ -115,13 +115,13 @@ namespace {
 
 constexpr double kOutside = 1e-11;       // tilted mass that may fall outside a window, on each side
 constexpr double kMargin = 0.01;         // added to a window on each side, of its width
-constexpr double kLatticeEffect = 1e-5;  // of epsilon, aimed at
-constexpr double kLatticeEffectMixed = 1e-4;  // the same where mixing nodes costs more already
+constexpr double kLatticeEffect = 1e-5;  // share of epsilon, aimed at
+constexpr double kLatticeEffectMixed = 1e-4;  // where mixing nodes costs more already
 constexpr std::size_t kFewestPoints = std::size_t{1} << 15;
 constexpr std::size_t kMostPoints = std::size_t{1} << 20;
 constexpr std::size_t kMostPointsOfAllNodes = std::size_t{1} << 24;  // 128 MB of spectra
 
-// The tilt at which `too_small` turns false, to a per cent: nothing is gained by more digits.
+// Returns the tilt at which `too_small` turns false, to a per cent: more digits gain nothing.
 template <typename Predicate>
 double turning_tilt(double guess, const Predicate& too_small) {
   double high = guess;
@@ -142,7 +142,8 @@ double turning_tilt(double guess, const Predicate& too_small) {
   return high;
 }
 
-// About the least objective(t) over t > 0; it falls and then rises. Any t gives a valid bound.
+// Returns about the least objective(t) over t > 0; it falls and then rises. Any t gives a valid
+// bound.
 template <typename Objective>
 double least(double guess, const Objective& objective) {
   constexpr double kFactor = 1.4;
@@ -164,7 +165,7 @@ double guess_of_steepness(const Cumulant& at) {
   return std::sqrt(-2 * std::log(kOutside) / std::max(at.variance, 1e-300));  // Gaussian tails
 }
 
-// P_tilt(loss >= e) <= exp(K(tilt + t) - K(tilt) - t e) for every t > 0, and its mirror image.
+// Uses P_tilt(loss >= e) <= exp(K(tilt + t) - K(tilt) - t e) for every t > 0, and its mirror image.
 double edge(const LossSum& sum, double tilt, const Cumulant& at, double sign) {
   return sign * least(guess_of_steepness(at), [&](double t) {
            return (sum.cumulant(tilt + sign * t).value - at.value - std::log(kOutside)) / t;
@@ -182,13 +183,13 @@ Window window_at(const LossSum& sum, double tilt) {
   const Cumulant at = sum.cumulant(tilt);
   const double low = edge(sum, tilt, at, -1);
   const double high = edge(sum, tilt, at, +1);
-  // Epsilon itself belongs inside, though no loss may come near it.
+  // Epsilon itself must lie inside, though no loss may come near it.
   const double wanted = std::max(0.0, likely_epsilon(at, tilt) - std::log1p(1 / tilt));
   const double margin = kMargin * (high - low);
   return {tilt, std::min(low, wanted) - margin, high + margin};
 }
 
-// The variance that moving a loss to its lattice neighbours adds.
+// Returns the variance that moving a loss to its lattice neighbours adds.
 double added_variance(const LossAtoms& atoms, double tilt, double spacing) {
   const double value = cumulant(atoms, tilt).value;
   double total = 0;

@@ -20,7 +20,7 @@ struct LossSum {
   bool mixes_nodes() const;
   Cumulant cumulant(double tilt) const;
 
-  // For each phase its shares after tilting: those of the tilted mixture of tilted nodes.
+  // Returns, for each phase, its shares after tilting: those of the tilted mixture of tilted nodes.
   std::vector<Phase> tilted_phases(double tilt) const;
 
   LossSum on_lattice(Bound bound, double spacing) const;
@@ -28,8 +28,8 @@ struct LossSum {
 
 LossSum loss_sum(const Phases& phases, Direction direction, Bound bound, double reach);
 
-// Where to look at a total privacy loss, how finely, and through which glass.
-
+// The interval of a total privacy loss to compute, and the tilt under which to compute it.
+//
 // Tilted by exp(tilt * loss), the losses that decide delta are the likely ones, so rounding and
 // cut-off errors are small *relative to delta*, however small it is. Outside (low, high) the tilted
 // loss hardly ever falls.
@@ -39,12 +39,13 @@ struct Window {
 Window window_for_delta(const LossSum& sum, double delta);
 Window window_for_epsilon(const LossSum& sum, double epsilon);
 
-// Chernoff: the log of a bound on the tilted probability of a total loss >= edge, or <= edge.
+// Returns the log of a Chernoff bound on the tilted probability of a total loss >= edge, or <=
+// edge.
 enum class Side { above, below };
 double log_tail(const LossSum& sum, double tilt, double edge, Side side);
 
-// The lattice points a window needs, a power of two: as many as make the lattice hardly move
-// epsilon, within what time and memory allow.
+// Returns the number of lattice points that a window needs, a power of two: enough that the lattice
+// hardly changes epsilon, within what time and memory allow.
 std::size_t lattice_size(const LossSum& sum, const Window& window);
 
 }  // namespace lazydp
