@@ -13,13 +13,14 @@ from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as D
 from opacus.optimizers import get_optimizer_class
 from torch import nn, optim
 from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
 from lazydp import _native, model
 from lazydp._native import UserError
 from lazydp.ahead import AheadLoader
+from lazydp.batches import HandedOut, hand_out
 from lazydp.captures import Captures
-from lazydp.claim import Draws, claiming, recorded
+from lazydp.claim import claiming
 from lazydp.discovery import find_tables, require_seen
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
@@ -48,7 +49,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         self.accountant: Any = claiming(self.accountant)  # type: ignore[has-type]
         self._tables: Tables | None = None  # of the make_private that is under way
         self._wrapper: Any = None  # of the same
-        self._draws = Draws()  # of the same
+        self._handed_out = HandedOut()  # of the same
         self._choices = ("lazy", "on_read")
         self._factored = True  # whether linear layers are kept as factors
         self._dense_seed: _native.Seed | None = None
@@ -94,7 +95,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         self._dense_seed = _new_seed(None, distributed) if own else None
         poisson = arguments.get("poisson_sampling", True)
         fetched = (data_loader.num_workers or 0) * (data_loader.prefetch_factor or 2)
-        self._draws = Draws(
+        self._handed_out = HandedOut(
             rand_on_empty=arguments.get("rand_on_empty", False),
             ahead=fetched + 2 if poisson else 4096,
         )
@@ -115,6 +116,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             captures=Captures(
                 loss_reduction=arguments.get("loss_reduction", "mean"),
                 batch_first=arguments.get("batch_first", True),
+                handed_out=self._handed_out,
             ),
             exchange=exchange_for(distributed),
         )
@@ -227,7 +229,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 prepared.take_bounds(*bounds)
             prepared.tables = self._tables
             prepared.captures = self._tables.captures
-            prepared.draws = self._draws
+            prepared.handed_out = self._handed_out
             prepared.void = self.accountant.void
             prepared.known = frozenset(map(id, self._wrapper._lazydp_layers.parameters))
             prepared.require_intact = self._wrapper._lazydp_layers.require_intact
@@ -281,8 +283,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 self.secure_mode = secure_mode
         if self._tables is None:
             return loader
-        if loader.batch_sampler is not None and not isinstance(loader.dataset, IterableDataset):
-            recorded(loader.batch_sampler, self._draws)
+        hand_out(loader, self._handed_out)
         if self._choices[1] == "ahead":
             loader = AheadLoader(loader, self._tables)
         return loader
