@@ -13,7 +13,7 @@ from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as D
 from opacus.optimizers import get_optimizer_class
 from torch import nn, optim
 from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, IterableDataset
 
 from lazydp import _native, model
 from lazydp._native import UserError
@@ -22,6 +22,7 @@ from lazydp.batches import HandedOut, hand_out
 from lazydp.captures import Captures
 from lazydp.claim import claiming
 from lazydp.discovery import find_tables, require_seen
+from lazydp.empty import CollateWithEmpty
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
 from lazydp.per_layer import optimizer_class, split_bounds
@@ -80,6 +81,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         if generator is not None and self.secure_mode:
             raise ValueError("Passing seed is prohibited in secure mode")
         model.require_plain(module)
+        _require_sampled(data_loader, arguments.get("poisson_sampling", True))
         distributed = isinstance(module, (DPDDP, DDP))
         found = find_tables(module, optimizer)
         if found:
@@ -268,7 +270,6 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 seed=_new_seed(None, False),  # ranks draw their parts independently of each other
                 rank=torch.distributed.get_rank() if distributed else 0,
                 world_size=torch.distributed.get_world_size() if distributed else 1,
-                **rest,
             )
         else:
             secure_mode, self.secure_mode = self.secure_mode, False  # the loader's own batches
@@ -281,6 +282,10 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 )
             finally:
                 self.secure_mode = secure_mode
+        if poisson_sampling and (secure or self._tables is not None):
+            loader.collate_fn = CollateWithEmpty(
+                data_loader.collate_fn, loader.dataset, rand_on_empty=rest["rand_on_empty"]
+            )
         if self._tables is None:
             return loader
         hand_out(loader, self._handed_out)
@@ -294,6 +299,18 @@ def _require(ok: bool, name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise UserError(
             f"{name} is '{value}'; it must be {', '.join(allowed[:-1])} or {allowed[-1]}"
         )
+
+
+def _require_sampled(data_loader: Any, poisson: bool) -> None:
+    """Raise UserError unless examples can be drawn by their numbers, where they have to be."""
+    dataset = data_loader.dataset
+    if not poisson or hasattr(dataset, "__len__") and not isinstance(dataset, IterableDataset):
+        return
+    raise UserError(
+        f"the data set is a {type(dataset).__name__}, whose examples come one after the other; "
+        "Poisson samples need __getitem__ and __len__: use a map-style Dataset, or "
+        "poisson_sampling=False, which claims no epsilon"
+    )
 
 
 def _new_seed(generator: torch.Generator | None, distributed: bool) -> _native.Seed:

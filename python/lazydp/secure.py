@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator
 
 import torch
-from opacus.data_loader import wrap_collate_with_empty
 from opacus.utils.uniform_sampler import UniformWithReplacementSampler
 from torch import Tensor
 from torch.utils.data import DataLoader
@@ -98,15 +97,11 @@ def secure_loader(
     loader: DataLoader[object],
     *,
     seed: _native.Seed,
-    batch_first: bool,
-    rand_on_empty: bool,
     rank: int,
     world_size: int,
 ) -> DataLoader[object]:
     """`loader` with secure Poisson samples in place of its batches."""
     size = len(loader.dataset)  # type: ignore[arg-type]
-    sample = loader.dataset[0]
-    fields = sample if isinstance(sample, (tuple, list)) else ()
     return DataLoader(
         loader.dataset,
         batch_sampler=SecureSampler(
@@ -115,13 +110,7 @@ def secure_loader(
             sample_rate=1 / len(loader),
             part=range(rank, size, world_size),
         ),
-        collate_fn=wrap_collate_with_empty(
-            collate_fn=loader.collate_fn,
-            batch_first=batch_first,
-            rand_on_empty=rand_on_empty,
-            sample_empty_shapes=[(0, *getattr(x, "shape", ())) for x in fields],
-            dtypes=[getattr(x, "dtype", type(x)) for x in fields],
-        ),
+        collate_fn=loader.collate_fn,
         num_workers=loader.num_workers,
         pin_memory=loader.pin_memory,
         timeout=loader.timeout,
