@@ -32,7 +32,13 @@ class AheadLoader:
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else a loader has."""
+        if name.startswith("__") or name == "_loader":
+            raise AttributeError(name)
         return getattr(self._loader, name)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """As the loader: a copy knows no tables."""
+        return self._loader.__reduce_ex__(protocol)
 
     def __len__(self) -> int:
         """As many batches as the loader has."""

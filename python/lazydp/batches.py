@@ -154,23 +154,47 @@ class Drawing:
         return batch
 
 
-class RecordedSampler(Sampler[Any]):
+class Mixed:
+    """What is mixed into the class of a user's object. Copies of it are plain, as it was."""
+
+    __slots__ = ()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Without what belongs to the run. A class may refuse, as secure samplers do."""
+        plain = type(self).__mro__[2]  # after the mixed class, and what was mixed in
+        state = {k: v for k, v in self.__dict__.items() if not k.startswith("_lazydp")}
+        return _plain, (plain, state)
+
+    def __copy__(self) -> Any:
+        """Another one of the same run."""
+        copied = type(self).__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+
+def _plain(kind: Any, state: dict[str, Any]) -> Any:
+    one = kind.__new__(kind)
+    one.__dict__.update(state)
+    return one
+
+
+class RecordedSampler(Sampler[Any], Mixed):
     """Mixed into a sampler of batches.
 
     Our own loader says itself when it hands a batch out. Where another one is built around the
     sampler (Opacus' BatchMemoryManager), only the draws are seen.
     """
 
-    handed_out: HandedOut
-    by_loader = False  # our own loader is starting an iteration
-    latest: Drawing | None = None
+    _lazydp_handed_out: HandedOut
+    _lazydp_by_loader = False  # our own loader is drawing
+    _lazydp_latest: Drawing | None = None  # of our own loader
 
     def __iter__(self) -> Iterator[Any]:
         """The sampler's batches."""
         batches = iter(super().__iter__())  # type: ignore[misc]
-        drawing = Drawing(batches, None if self.by_loader else self.handed_out)
-        if self.by_loader:
-            self.latest = drawing
+        drawing = Drawing(batches, None if self._lazydp_by_loader else self._lazydp_handed_out)
+        if self._lazydp_by_loader:
+            self._lazydp_latest = drawing
         return drawing
 
 
@@ -186,7 +210,7 @@ class Fetching:
             self._inner = loader._lazydp_start()
         if isinstance(self._sampler, RecordedSampler) and _hands_out_in_order(self._inner):
             # Workers that persist are reset, and go on with the same iterator: sizes belong to it.
-            self._inner._lazydp_drawing = self._sampler.latest
+            self._inner._lazydp_drawing = self._sampler._lazydp_latest
 
     @contextmanager
     def _drawing(self) -> Iterator[None]:
@@ -194,11 +218,11 @@ class Fetching:
         if not isinstance(self._sampler, RecordedSampler):
             yield
             return
-        self._sampler.by_loader = True
+        self._sampler._lazydp_by_loader = True
         try:
             yield
         finally:
-            self._sampler.by_loader = False
+            self._sampler._lazydp_by_loader = False
 
     def fetch(self) -> tuple[Any, int | None]:
         """The next batch, and its size."""
@@ -253,7 +277,7 @@ def _hands_out_in_order(batches: Any) -> bool:
     return isinstance(batches, _BaseDataLoaderIter) and getattr(batches, "_in_order", True)
 
 
-class HandingOutLoader(DataLoader[Any]):
+class HandingOutLoader(DataLoader[Any], Mixed):
     """Mixed into the loader that make_private returns."""
 
     _lazydp_handed_out: HandedOut
@@ -272,9 +296,10 @@ class HandingOutLoader(DataLoader[Any]):
 
 def hand_out(loader: Any, record: HandedOut) -> None:
     """Let a loader, and its sampler of batches, tell `record` what they hand out."""
-    if loader.batch_sampler is not None and not isinstance(loader.dataset, IterableDataset):
-        _mix(loader.batch_sampler, RecordedSampler, "Recorded")
-        loader.batch_sampler.handed_out = record
+    sampler: Any = loader.batch_sampler
+    if isinstance(sampler, Sampler) and not isinstance(loader.dataset, IterableDataset):
+        _mix(sampler, RecordedSampler, "Recorded")
+        loader.batch_sampler._lazydp_handed_out = record
     _mix(loader, HandingOutLoader, "HandingOut")
     loader._lazydp_handed_out = record
 

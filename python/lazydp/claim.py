@@ -57,6 +57,16 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
         if state_dict.get(_KEY) is not None:
             self.void(state_dict[_KEY])
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """A copy knows the same: its class has no name of its own."""
+        return _again, (type(self).__mro__[2], self.__dict__.copy())
+
+
+def _again(plain: Any, state: dict[str, Any]) -> Any:
+    copied: Any = plain.__new__(plain)
+    copied.__dict__.update(state)
+    return _mixed(copied)
+
 
 def _begins_with(history: list[Any], other: list[Any]) -> bool:
     """Whether a ledger of (noise, rate, steps) is another one with further steps, or the same."""
@@ -74,7 +84,11 @@ def _begins_with(history: list[Any], other: list[Any]) -> bool:
 
 def claiming(accountant: Any) -> Any:
     """The accountant, as one that knows what may be claimed."""
-    plain = type(accountant)
     accountant.run = uuid4().hex
+    return _mixed(accountant)
+
+
+def _mixed(accountant: Any) -> Any:
+    plain = type(accountant)
     accountant.__class__ = type(f"Claiming{plain.__name__}", (ClaimingAccountant, plain), {})
     return accountant

@@ -16,7 +16,7 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, IterableDataset
 
 from lazydp import _native, model
-from lazydp._native import UserError
+from lazydp._native import PrivacyError, UserError
 from lazydp.ahead import AheadLoader
 from lazydp.batches import HandedOut, hand_out
 from lazydp.captures import Captures
@@ -54,6 +54,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         self._choices = ("lazy", "on_read")
         self._factored = True  # whether linear layers are kept as factors
         self._dense_seed: _native.Seed | None = None
+        self._began = False  # private training of a model
 
     def make_private(
         self,
@@ -135,8 +136,19 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         finally:
             self._tables = self._wrapper = None
             self._choices = ("lazy", "on_read")
+        self._began = True
         self._void_unless_private(noise, generator, data_loader, arguments)
         return made
+
+    def __getstate__(self) -> Any:
+        """Refuse once there is something that a copy would not follow."""
+        if self._began or self._dense_seed is not None:
+            raise PrivacyError(
+                "an engine can't be copied or pickled once it has made a model private: it holds "
+                "secrets, and a copy would not see further steps; use engine.save_checkpoint(), or "
+                "accountant.state_dict() for the ledger alone"
+            )
+        return self.__dict__
 
     def _void_unless_private(
         self, noise: str, generator: Any, data_loader: Any, arguments: dict[str, Any]

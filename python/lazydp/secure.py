@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import torch
 from opacus.utils.uniform_sampler import UniformWithReplacementSampler
@@ -91,6 +92,13 @@ class SecureSampler(UniformWithReplacementSampler):  # type: ignore[misc]
             self._home.require("a batch is drawn")
             self._step += 1
             yield [self._part[i] for i in self._sampler.draw(self._step)]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuse, with the reason."""
+        raise PrivacyError(
+            "a private loader can't be copied or pickled: both would draw the same samples from "
+            "one secret; iterate over it here, and give other processes the data set"
+        )
 
 
 def secure_loader(
