@@ -21,7 +21,7 @@ from lazydp.ahead import AheadLoader
 from lazydp.batches import HandedOut, hand_out
 from lazydp.captures import Captures
 from lazydp.claim import claiming
-from lazydp.discovery import find_tables, require_seen
+from lazydp.discovery import find_tables, require_clipped_by_example, require_seen
 from lazydp.empty import CollateWithEmpty
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
@@ -82,6 +82,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         if generator is not None and self.secure_mode:
             raise ValueError("Passing seed is prohibited in secure mode")
         model.require_plain(module)
+        require_clipped_by_example(module)
         _require_sampled(data_loader, arguments.get("poisson_sampling", True))
         distributed = isinstance(module, (DPDDP, DDP))
         found = find_tables(module, optimizer)
