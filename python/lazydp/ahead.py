@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from torch import Tensor
-from torch.utils.data import DataLoader
 
 from lazydp import _native
+from lazydp.batches import Fetching, HandingOutLoader
 from lazydp.tables import PrivateTable, Tables
 
 
@@ -20,7 +20,7 @@ class AheadLoader:
     rows that will be read next. Rows that can't be foreseen settle when they are read, as always.
     """
 
-    def __init__(self, loader: DataLoader[Any], tables: Tables) -> None:
+    def __init__(self, loader: HandingOutLoader, tables: Tables) -> None:
         """Wrap a loader; everything else about it stays."""
         self._loader = loader
         self._tables = tables
@@ -32,7 +32,13 @@ class AheadLoader:
 
     def __getattr__(self, name: str) -> Any:
         """Whatever else a loader has."""
+        if name.startswith("__") or name == "_loader":
+            raise AttributeError(name)
         return getattr(self._loader, name)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """As the loader: a copy knows no tables."""
+        return self._loader.__reduce_ex__(protocol)
 
     def __len__(self) -> int:
         """As many batches as the loader has."""
@@ -40,13 +46,14 @@ class AheadLoader:
 
     def __iter__(self) -> Iterator[Any]:
         """The loader's batches, each when the one after it is known."""
-        batches = iter(self._loader)
-        current = next(batches, None)
+        batches = self._loader.fetching()
+        current = _fetched(batches)
         while current is not None:
-            following = next(batches, None)
-            self._now = list(_tensors(current))
-            self._next = [] if following is None else list(_tensors(following))
-            yield current
+            following = _fetched(batches)
+            self._now = list(_tensors(current[0]))
+            self._next = [] if following is None else list(_tensors(following[0]))
+            batches.hand_out(current[1])
+            yield current[0]
             current = following
         self._now, self._next = [], []
 
@@ -64,6 +71,14 @@ class AheadLoader:
                     rows = len(table.weight)
                     known = ids[(ids >= 0) & (ids < rows)]
                     table.settle(_native.make_bags(known, None, None, False, rows))
+
+
+def _fetched(batches: Fetching) -> tuple[Any, int | None] | None:
+    """The next batch and its size; None at the end."""
+    try:
+        return batches.fetch()
+    except StopIteration:
+        return None
 
 
 def _tensors(batch: Any) -> Iterator[Tensor]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from threading import get_ident
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ import torch
 from torch import Tensor
 
 from lazydp._native import UserError
+from lazydp.batches import HandedOut
 
 
 class Layer(Protocol):
@@ -51,6 +53,13 @@ class Pass:
     def __init__(self) -> None:
         """Before the first call."""
         self.calls: dict[Any, Calls] = {}
+        self.clocks: set[int] = set()  # how many batches had been handed out at the forwards
+
+    @property
+    def fewest_calls(self) -> int:
+        """How often the layer that was called least was called."""
+        modules = [getattr(c, "module", c.layer) for calls in self.calls.values() for c in calls]
+        return min(Counter(map(id, modules)).values(), default=0)
 
     @property
     def examples(self) -> int:
@@ -102,15 +111,17 @@ class _Attach(torch.autograd.Function):
     """Makes an output that was computed without a graph part of one."""
 
     @staticmethod
-    def forward(ctx: Any, anchor: Tensor, output: Tensor, note: Any, call: Call) -> Tensor:
-        ctx.note, ctx.call = note, call
+    def forward(
+        ctx: Any, anchor: Tensor, output: Tensor, note: Any, call: Call, clock: int | None
+    ) -> Tensor:
+        ctx.note, ctx.call, ctx.clock = note, call, clock
         ctx.mark_dirty(output)
         return output
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[None, None, None, None]:  # type: ignore[override]
-        ctx.note(ctx.call.with_gradient(gradient.detach()))
-        return None, None, None, None
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, ...]:  # type: ignore[override]
+        ctx.note(ctx.call.with_gradient(gradient.detach()), ctx.clock)
+        return (None,) * 5
 
 
 def _in_backward() -> bool:
@@ -125,8 +136,9 @@ class Captures:
     one. A pass that did not reach its end (it was interrupted, or memory ran out) is dropped.
     """
 
-    def __init__(self, *, loss_reduction: str, batch_first: bool) -> None:
+    def __init__(self, *, loss_reduction: str, batch_first: bool, handed_out: HandedOut) -> None:
         """Before the first pass."""
+        self._handed_out = handed_out
         self.loss_reduction = loss_reduction
         self.batch_dim = 0 if batch_first else 1
         self.accumulation_allowed = True
@@ -149,22 +161,32 @@ class Captures:
             self._open = None  # nobody runs it any more: it was interrupted
         return torch.is_grad_enabled() and not self.ended
 
+    def clock(self) -> int | None:
+        """At a forward: how many batches were handed out; None where a segment is computed again.
+
+        It belongs to a forward from before, at which the clock is not known.
+        """
+        return None if _in_backward() else self._handed_out.at_forward()
+
     def attach(self, output: Tensor, call: Call) -> Tensor:
         """The output of a call, whose gradient will be kept when it comes."""
+        clock = self.clock()
         if output.requires_grad:
-            output.register_hook(lambda g: self.note(call.with_gradient(g.detach())))  # type: ignore[no-untyped-call]
+            output.register_hook(lambda g: self.note(call.with_gradient(g.detach()), clock))  # type: ignore[no-untyped-call]
             return output
-        attached: Tensor = _Attach.apply(self._anchor, output, self.note, call)  # type: ignore[no-untyped-call]
+        attached: Tensor = _Attach.apply(self._anchor, output, self.note, call, clock)  # type: ignore[no-untyped-call]
         return attached
 
-    def note(self, call: Capture) -> None:
-        """Keep a call whose gradient has come."""
+    def note(self, call: Capture, clock: int | None) -> None:
+        """Keep a call whose gradient has come; `clock` is that of its forward."""
         if self.ended:
             return
         if self._open is None:
             self._begin_pass()
         assert self._open is not None
         self._open.calls.setdefault(call.layer, Calls()).append(call)
+        if clock is not None:
+            self._open.clocks.add(clock)
 
     def _begin_pass(self) -> None:
         begun = self._open = Pass()

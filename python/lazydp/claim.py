@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import warnings
-from collections import deque
-from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
 from opacus.accountants import IAccountant
-from torch.utils.data import Sampler
-
-from lazydp._native import UserError
 
 _KEY, _RUN = "lazydp_no_claim", "lazydp_run"
 
@@ -62,6 +57,16 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
         if state_dict.get(_KEY) is not None:
             self.void(state_dict[_KEY])
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """A copy knows the same: its class has no name of its own."""
+        return _again, (type(self).__mro__[2], self.__dict__.copy())
+
+
+def _again(plain: Any, state: dict[str, Any]) -> Any:
+    copied: Any = plain.__new__(plain)
+    copied.__dict__.update(state)
+    return _mixed(copied)
+
 
 def _begins_with(history: list[Any], other: list[Any]) -> bool:
     """Whether a ledger of (noise, rate, steps) is another one with further steps, or the same."""
@@ -79,71 +84,11 @@ def _begins_with(history: list[Any], other: list[Any]) -> bool:
 
 def claiming(accountant: Any) -> Any:
     """The accountant, as one that knows what may be claimed."""
-    plain = type(accountant)
     accountant.run = uuid4().hex
+    return _mixed(accountant)
+
+
+def _mixed(accountant: Any) -> Any:
+    plain = type(accountant)
     accountant.__class__ = type(f"Claiming{plain.__name__}", (ClaimingAccountant, plain), {})
     return accountant
-
-
-class Draws:
-    """Sizes of the batches that the loader of a private run drew: what a step must have seen.
-
-    A layer that is given flattened ids sees each look-up as an example. Where all layers do, only
-    the loader knows better.
-    """
-
-    def __init__(self, *, rand_on_empty: bool = False, ahead: int = 4096) -> None:
-        """Before the first batch; at most `ahead` are drawn before a step takes one."""
-        self._rand_on_empty = rand_on_empty
-        self._waiting: deque[int] = deque(maxlen=ahead)  # drawn, and taken by no step
-
-    def add(self, size: int) -> None:
-        """A batch was drawn."""
-        self._waiting.append(size)
-
-    @property
-    def empty(self) -> bool:
-        """Whether the batch that was drawn last had no example."""
-        return bool(self._waiting) and self._waiting[-1] == 0
-
-    def take(self, examples: int, batches: int) -> bool:
-        """A step saw so many examples of at most so many batches; whether the loader drew any.
-
-        Raises UserError if it drew others. Batches that no step took (an interrupted pass, an
-        empty batch that was passed over, an epoch that was left early) are forgotten.
-        """
-        if not self._waiting:
-            return False
-        sizes = [1 if size == 0 and self._rand_on_empty else size for size in self._waiting]
-        for first in range(len(sizes)):
-            for last in range(first + 1, min(first + batches, len(sizes)) + 1):
-                if sum(sizes[first:last]) == examples:
-                    for _ in range(last):
-                        self._waiting.popleft()
-                    return True
-        raise UserError(
-            f"the layers saw {examples} examples, and the loader drew {sizes[-1]}; every layer's "
-            "first dimension must be that of the batch: keep ids as [batch, length] instead of "
-            "flattening them, and give every example to the model"
-        )
-
-
-class RecordedSampler(Sampler[Any]):
-    """Mixed into a sampler of batches: tells how large they are."""
-
-    draws: Draws
-
-    def __iter__(self) -> Iterator[Any]:
-        """The sampler's batches."""
-        for batch in super().__iter__():  # type: ignore[misc]
-            self.draws.add(len(batch))
-            yield batch
-
-
-def recorded(sampler: Any, draws: Draws) -> None:
-    """Let a sampler of batches tell `draws` how large they are."""
-    sampler.draws = draws
-    if isinstance(sampler, RecordedSampler):  # of an earlier run
-        return
-    plain = type(sampler)
-    sampler.__class__ = type(f"Recorded{plain.__name__}", (RecordedSampler, plain), {})

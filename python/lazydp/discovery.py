@@ -128,10 +128,21 @@ def require_seen(model: nn.Module, optimizer: optim.Optimizer) -> None:
                 f"parameter '{name}' has a gradient hook; private training forms no gradient of it "
                 "that a hook could change: remove the hook"
             )
+
+
+def require_clipped_by_example(model: nn.Module) -> None:
+    """Raise UserError for modules of other packages whose examples' gradients are never seen."""
     for name, module in model.named_modules():
-        if hasattr(module, "fused_optimizer") or type(module).__module__.startswith("fbgemm_gpu"):
+        kinds = {f"{kind.__module__}.{kind.__name__}" for kind in type(module).__mro__}
+        if hasattr(module, "fused_optimizer") or any(k.startswith("fbgemm_gpu.") for k in kinds):
             raise UserError(
                 f"'{name}' is a {type(module).__name__}, which updates its tables inside of "
                 "backward(), before gradients can be clipped; use nn.EmbeddingBag or torchrec's "
                 "EmbeddingBagCollection"
+            )
+        if any(k.startswith("torchrec.") and k.endswith(".EmbeddingCollection") for k in kinds):
+            raise UserError(
+                f"'{name}' is a torchrec EmbeddingCollection, which looks the ids of a whole batch "
+                "up as one list: every look-up would be clipped as an example of its own; use "
+                "EmbeddingBagCollection, or nn.Embedding with ids as [batch, length]"
             )

@@ -16,11 +16,13 @@ from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader, IterableDataset
 
 from lazydp import _native, model
-from lazydp._native import UserError
+from lazydp._native import PrivacyError, UserError
 from lazydp.ahead import AheadLoader
+from lazydp.batches import HandedOut, hand_out
 from lazydp.captures import Captures
-from lazydp.claim import Draws, claiming, recorded
-from lazydp.discovery import find_tables, require_seen
+from lazydp.claim import claiming
+from lazydp.discovery import find_tables, require_clipped_by_example, require_seen
+from lazydp.empty import CollateWithEmpty
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
 from lazydp.per_layer import optimizer_class, split_bounds
@@ -48,10 +50,11 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         self.accountant: Any = claiming(self.accountant)  # type: ignore[has-type]
         self._tables: Tables | None = None  # of the make_private that is under way
         self._wrapper: Any = None  # of the same
-        self._draws = Draws()  # of the same
+        self._handed_out = HandedOut()  # of the same
         self._choices = ("lazy", "on_read")
         self._factored = True  # whether linear layers are kept as factors
         self._dense_seed: _native.Seed | None = None
+        self._began = False  # private training of a model
 
     def make_private(
         self,
@@ -79,6 +82,8 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         if generator is not None and self.secure_mode:
             raise ValueError("Passing seed is prohibited in secure mode")
         model.require_plain(module)
+        require_clipped_by_example(module)
+        _require_sampled(data_loader, arguments.get("poisson_sampling", True))
         distributed = isinstance(module, (DPDDP, DDP))
         found = find_tables(module, optimizer)
         if found:
@@ -94,7 +99,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         self._dense_seed = _new_seed(None, distributed) if own else None
         poisson = arguments.get("poisson_sampling", True)
         fetched = (data_loader.num_workers or 0) * (data_loader.prefetch_factor or 2)
-        self._draws = Draws(
+        self._handed_out = HandedOut(
             rand_on_empty=arguments.get("rand_on_empty", False),
             ahead=fetched + 2 if poisson else 4096,
         )
@@ -115,6 +120,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             captures=Captures(
                 loss_reduction=arguments.get("loss_reduction", "mean"),
                 batch_first=arguments.get("batch_first", True),
+                handed_out=self._handed_out,
             ),
             exchange=exchange_for(distributed),
         )
@@ -131,8 +137,19 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         finally:
             self._tables = self._wrapper = None
             self._choices = ("lazy", "on_read")
+        self._began = True
         self._void_unless_private(noise, generator, data_loader, arguments)
         return made
+
+    def __getstate__(self) -> Any:
+        """Refuse once there is something that a copy would not follow."""
+        if self._began or self._dense_seed is not None:
+            raise PrivacyError(
+                "an engine can't be copied or pickled once it has made a model private: it holds "
+                "secrets, and a copy would not see further steps; use engine.save_checkpoint(), or "
+                "accountant.state_dict() for the ledger alone"
+            )
+        return self.__dict__
 
     def _void_unless_private(
         self, noise: str, generator: Any, data_loader: Any, arguments: dict[str, Any]
@@ -227,7 +244,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 prepared.take_bounds(*bounds)
             prepared.tables = self._tables
             prepared.captures = self._tables.captures
-            prepared.draws = self._draws
+            prepared.handed_out = self._handed_out
             prepared.void = self.accountant.void
             prepared.known = frozenset(map(id, self._wrapper._lazydp_layers.parameters))
             prepared.require_intact = self._wrapper._lazydp_layers.require_intact
@@ -266,7 +283,6 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 seed=_new_seed(None, False),  # ranks draw their parts independently of each other
                 rank=torch.distributed.get_rank() if distributed else 0,
                 world_size=torch.distributed.get_world_size() if distributed else 1,
-                **rest,
             )
         else:
             secure_mode, self.secure_mode = self.secure_mode, False  # the loader's own batches
@@ -279,10 +295,13 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 )
             finally:
                 self.secure_mode = secure_mode
+        if poisson_sampling and (secure or self._tables is not None):
+            loader.collate_fn = CollateWithEmpty(
+                data_loader.collate_fn, loader.dataset, rand_on_empty=rest["rand_on_empty"]
+            )
         if self._tables is None:
             return loader
-        if loader.batch_sampler is not None and not isinstance(loader.dataset, IterableDataset):
-            recorded(loader.batch_sampler, self._draws)
+        hand_out(loader, self._handed_out)
         if self._choices[1] == "ahead":
             loader = AheadLoader(loader, self._tables)
         return loader
@@ -293,6 +312,18 @@ def _require(ok: bool, name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise UserError(
             f"{name} is '{value}'; it must be {', '.join(allowed[:-1])} or {allowed[-1]}"
         )
+
+
+def _require_sampled(data_loader: Any, poisson: bool) -> None:
+    """Raise UserError unless examples can be drawn by their numbers, where they have to be."""
+    dataset = data_loader.dataset
+    if not poisson or hasattr(dataset, "__len__") and not isinstance(dataset, IterableDataset):
+        return
+    raise UserError(
+        f"the data set is a {type(dataset).__name__}, whose examples come one after the other; "
+        "Poisson samples need __getitem__ and __len__: use a map-style Dataset, or "
+        "poisson_sampling=False, which claims no epsilon"
+    )
 
 
 def _new_seed(generator: torch.Generator | None, distributed: bool) -> _native.Seed:

@@ -54,14 +54,14 @@ class _Factors(torch.autograd.Function):
     def forward(
         ctx: Any, anchor: Tensor, inputs: Tensor, weight: Tensor, bias: Any, layer: FactoredLinear
     ) -> Tensor:
-        ctx.layer = layer
+        ctx.layer, ctx.clock = layer, layer.captures.clock()
         ctx.save_for_backward(inputs, weight)
         return functional.linear(inputs, weight, bias)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:  # type: ignore[override]
         inputs, weight = ctx.saved_tensors
-        ctx.layer.capture(inputs, gradient)
+        ctx.layer.capture(inputs, gradient, ctx.clock)
         back = None
         if ctx.needs_input_grad[1]:  # under autocast the gradient is of a lower precision
             back = (gradient @ weight.to(gradient.dtype)).to(inputs.dtype)
@@ -90,7 +90,7 @@ class FactoredLinear:
         """Weight and, where there is one, bias."""
         return [p for p in (self.module.weight, self.module.bias) if p is not None]
 
-    def capture(self, inputs: Tensor, gradient: Tensor) -> None:
+    def capture(self, inputs: Tensor, gradient: Tensor, clock: int | None) -> None:
         """Keep a call's factors; called by autograd."""
         batch_dim = self.captures.batch_dim if inputs.dim() > 2 else 0
         inputs, gradient = (t.detach().movedim(batch_dim, 0) for t in (inputs, gradient))
@@ -105,7 +105,8 @@ class FactoredLinear:
                 examples,
                 self.captures.scale(examples),
                 inputs._version,
-            )
+            ),
+            clock,
         )
 
     def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:

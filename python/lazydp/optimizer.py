@@ -12,8 +12,8 @@ from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processe
 from torch import Tensor
 
 from lazydp._native import PrivacyError, UserError
+from lazydp.batches import HandedOut
 from lazydp.captures import Captures, Pass
-from lazydp.claim import Draws
 from lazydp.private_tensor import PrivateTensor
 from lazydp.secure import DenseNoise
 from lazydp.tables import Tables
@@ -67,7 +67,7 @@ class TableOptimizer(SecureOptimizer):
 
     tables: Tables
     captures: Captures
-    draws: Draws
+    handed_out: HandedOut
     void: Callable[[str], None]  # no epsilon can be claimed any more, for this reason
     known: frozenset[int] = frozenset()  # parameters whose gradients are captured, by id
     require_intact: Callable[[], None]  # raises unless the layers are those of make_private
@@ -144,7 +144,8 @@ class TableOptimizer(SecureOptimizer):
         self._require_known()
         for one in passes:
             one.require_unchanged()
-        if not passes and not self.draws.empty:
+        self.handed_out.require_one_each(passes)
+        if not passes and not self.handed_out.empty:
             raise UserError(
                 "no gradient reached the private layers since the last step; call backward() on a "
                 "loss that depends on them, outside of torch.no_grad(), before step()"
@@ -153,7 +154,7 @@ class TableOptimizer(SecureOptimizer):
         self._examples += sum(p.examples for p in passes)
         if virtual:
             return passes, {}
-        self._require_drawn()
+        self._require_handed_out()
         divisor = 1.0
         if self.loss_reduction == "mean":
             divisor = self.expected_batch_size * self.accumulated_iterations
@@ -181,9 +182,9 @@ class TableOptimizer(SecureOptimizer):
                     "release the model and call it again"
                 )
 
-    def _require_drawn(self) -> None:
+    def _require_handed_out(self) -> None:
         examples, self._examples = self._examples, 0
-        if not self.draws.take(examples, max(1, self._passes)):
+        if not self.handed_out.take(examples, max(1, self._passes)):
             self.void("batches did not come from the loader that make_private returned")
 
     @property

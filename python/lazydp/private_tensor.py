@@ -62,6 +62,8 @@ class PrivateTensor(torch.Tensor):
             dtype=memory.dtype,
             device=memory.device,
         )
+        # torch._C._to_dlpack asks no subclass: without this it gives the address 0.
+        torch._C._set_throw_on_mutable_data_ptr(shown)  # type: ignore[attr-defined]
         shown._memory = memory
         shown._owner = owner
         shown._first = int(memory.storage_offset()) if first is None else first

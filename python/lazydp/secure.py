@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import torch
-from opacus.data_loader import wrap_collate_with_empty
 from opacus.utils.uniform_sampler import UniformWithReplacementSampler
 from torch import Tensor
 from torch.utils.data import DataLoader
@@ -93,20 +93,23 @@ class SecureSampler(UniformWithReplacementSampler):  # type: ignore[misc]
             self._step += 1
             yield [self._part[i] for i in self._sampler.draw(self._step)]
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Refuse, with the reason."""
+        raise PrivacyError(
+            "a private loader can't be copied or pickled: both would draw the same samples from "
+            "one secret; iterate over it here, and give other processes the data set"
+        )
+
 
 def secure_loader(
     loader: DataLoader[object],
     *,
     seed: _native.Seed,
-    batch_first: bool,
-    rand_on_empty: bool,
     rank: int,
     world_size: int,
 ) -> DataLoader[object]:
     """`loader` with secure Poisson samples in place of its batches."""
     size = len(loader.dataset)  # type: ignore[arg-type]
-    sample = loader.dataset[0]
-    fields = sample if isinstance(sample, (tuple, list)) else ()
     return DataLoader(
         loader.dataset,
         batch_sampler=SecureSampler(
@@ -115,13 +118,7 @@ def secure_loader(
             sample_rate=1 / len(loader),
             part=range(rank, size, world_size),
         ),
-        collate_fn=wrap_collate_with_empty(
-            collate_fn=loader.collate_fn,
-            batch_first=batch_first,
-            rand_on_empty=rand_on_empty,
-            sample_empty_shapes=[(0, *getattr(x, "shape", ())) for x in fields],
-            dtypes=[getattr(x, "dtype", type(x)) for x in fields],
-        ),
+        collate_fn=loader.collate_fn,
         num_workers=loader.num_workers,
         pin_memory=loader.pin_memory,
         timeout=loader.timeout,

@@ -111,15 +111,15 @@ def moved_by_one(make, batch, bound, one):
 
 @pytest.mark.parametrize("positions", [2, 8, 40])
 @pytest.mark.parametrize("scale", [1.0, 300.0, 3e4, 1e6])
-@pytest.mark.parametrize("kind", ["random", "cancelling"])
-def test_no_example_moves_the_sum_by_more_than_the_bound(kind, scale, positions):
+@pytest.mark.parametrize("apart", [None, 1e-3, 1e-4, 1e-6])
+def test_no_example_moves_the_sum_by_more_than_the_bound(apart, scale, positions):
     """By difference, through the real products. The weights are zero: their rounding is not it."""
     g = torch.Generator().manual_seed(positions)
     x = torch.randn(6, positions, 12, generator=g)
     signs = torch.randn(6, positions, generator=g).sign()
-    if kind == "cancelling":  # pairs of positions that are nearly the same, with opposite signs
+    if apart is not None:  # pairs of positions that are nearly the same, with opposite signs
         signs[:, 1::2], signs[:, ::2] = -1.0, 1.0
-        x[:, 1::2] = x[:, ::2] * (1 + 1e-6 * torch.randn(6, positions // 2, 12, generator=g))
+        x[:, 1::2] = x[:, ::2] * (1 + apart * torch.randn(6, positions // 2, 12, generator=g))
 
     def make():
         model = Positions(12, 7)

@@ -1,5 +1,7 @@
 """What is refused, and with which words."""
 
+import copy
+import pickle
 import warnings
 
 import pytest
@@ -172,3 +174,48 @@ def test_tracing_a_private_model_says_what_to_do(trace):
     model, _, _ = private(build("shared"))
     with torch.no_grad(), pytest.raises(UserError, match="can't be traced"):
         trace(model._module, tuple(data()[:4][:2]))
+
+
+@pytest.mark.parametrize("settle", ["on_read", "ahead"])
+@pytest.mark.parametrize("how", [pickle.dumps, copy.deepcopy])
+def test_what_holds_a_secret_is_not_copied(how, settle):
+    engine = PrivacyEngine(accountant="rdp")
+    model, optimizer, batches = private(
+        build("shared"), engine=engine, poisson_sampling=True, settle=settle
+    )
+    for batch in batches:
+        step(model, optimizer, batch)
+    with pytest.raises(PrivacyError, match="would draw the same samples"):
+        how(batches)
+    with pytest.raises(PrivacyError, match="save_checkpoint"):
+        how(engine)
+    with pytest.raises(PrivacyError, match="state_dict"):
+        how(optimizer)
+
+
+@pytest.mark.parametrize("accountant", ["rdp", "prv", "gdp"])
+@pytest.mark.parametrize("again", [lambda x: pickle.loads(pickle.dumps(x)), copy.deepcopy])
+def test_what_holds_none_is_copied(again, accountant):
+    engine = PrivacyEngine(accountant=accountant)
+    assert again(engine).accountant.run == engine.accountant.run
+    model, optimizer, batches = private(build("shared"), engine=engine)
+    for batch in batches:
+        step(model, optimizer, batch)
+    copied = again(batches)
+    assert type(copied) is torch.utils.data.DataLoader
+    assert all(torch.equal(a[1], b[1]) for a, b in zip(copied, batches, strict=True))
+    ledger = again(engine.accountant)
+    assert ledger.history == engine.accountant.history and ledger.no_claim is not None
+    with pytest.warns(UserWarning, match="no epsilon"):
+        assert ledger.get_epsilon(1e-5) == float("inf")
+
+
+@pytest.mark.parametrize("of", [lambda w: w, torch.Tensor.detach, lambda w: w[2:4]])
+def test_memory_is_not_handed_out_as_a_capsule(of):
+    """torch.utils.dlpack.to_dlpack asks no subclass; it gave the address 0, which crashes."""
+    model, optimizer, batches = private(build("shared"))
+    step(model, optimizer, next(iter(batches)))
+    shown = of(model.left.weight)
+    with pytest.raises(RuntimeError, match="Cannot access data pointer"):
+        torch.utils.dlpack.to_dlpack(shown)
+    assert torch.equal(torch.from_dlpack(shown.detach()), shown.detach().clone())

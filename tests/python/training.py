@@ -11,9 +11,8 @@ def private(model, *, batches=None, engine=None, optimizer=None, **options):
     chosen = {"noise_multiplier": 0.7, "max_grad_norm": 1.3, "poisson_sampling": False} | options
     engine = engine or PrivacyEngine(accountant="rdp")
     optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.5)
-    return engine.make_private(
-        module=model, optimizer=optimizer, data_loader=batches or loader(), **chosen
-    )
+    batches = loader() if batches is None else batches
+    return engine.make_private(module=model, optimizer=optimizer, data_loader=batches, **chosen)
 
 
 class Interrupted(torch.autograd.Function):
