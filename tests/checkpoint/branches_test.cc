@@ -144,7 +144,7 @@ TEST(CheckpointFolder, AStateThatProtectedAnotherUnitLeadsToNoClaim) {
 
   const auto left = folder.open();
   const std::vector<std::uint64_t> keys(40, 0);
-  const Units units(keys);
+  const PrivacyUnits units(keys);
   const auto persons =
       make_unit_sampler(left->head().seed, units, s.sampling_rate, "all examples of one person");
   World world(s.shape, s.key, s.sampling_rate);

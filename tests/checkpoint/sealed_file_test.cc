@@ -17,7 +17,7 @@ std::string noise(std::size_t size) {
   return bytes;
 }
 
-void seal(const std::string& path, const std::string& bytes, const Lock* lock) {
+void seal(const std::string& path, const std::string& bytes, const Passphrase* passphrase) {
   AtomicFile file(path, 0600);
   SealedWriter writer(file, lock);
   const std::size_t half = bytes.size() / 2;
@@ -27,7 +27,7 @@ void seal(const std::string& path, const std::string& bytes, const Lock* lock) {
   file.commit();
 }
 
-std::string unseal(const std::string& path, std::size_t size, const Lock* lock) {
+std::string unseal(const std::string& path, std::size_t size, const Passphrase* passphrase) {
   SealedReader reader(path, lock);
   std::string bytes(size, '\0');
   reader.read(std::as_writable_bytes(std::span(bytes)));
@@ -37,9 +37,9 @@ std::string unseal(const std::string& path, std::size_t size, const Lock* lock) 
 
 class Sealed : public testing::TestWithParam<bool> {
  protected:
-  const Lock* lock() const { return GetParam() ? &lock_ : nullptr; }
+  const Passphrase* passphrase() const { return GetParam() ? &lock_ : nullptr; }
   TemporaryFolder folder_;
-  Lock lock_{"correct horse battery staple"};
+  Passphrase lock_{"correct horse battery staple"};
 };
 
 TEST_P(Sealed, IsReadBackAsItWasWritten) {
@@ -87,8 +87,8 @@ INSTANTIATE_TEST_SUITE_P(PlainAndLocked, Sealed, testing::Bool());
 
 TEST(Lock, AnotherPassphraseOrNoneDoesNotOpen) {
   const TemporaryFolder folder;
-  const Lock lock("correct horse battery staple");
-  const Lock other("correct horse battery stable");
+  const Passphrase lock("correct horse battery staple");
+  const Passphrase other("correct horse battery stable");
   const std::string bytes = noise(1000);
   seal(folder / "file", bytes, &lock);
   EXPECT_TRUE(SealedReader::locked(folder / "file"));
@@ -99,7 +99,7 @@ TEST(Lock, AnotherPassphraseOrNoneDoesNotOpen) {
 
 TEST(Lock, DoesNotTakeAFileThatAnybodyCanHaveWritten) {
   const TemporaryFolder folder;
-  const Lock lock("correct horse battery staple");
+  const Passphrase lock("correct horse battery staple");
   const std::string bytes = noise(1000);
   seal(folder / "file", bytes, nullptr);
   EXPECT_THROW(unseal(folder / "file", bytes.size(), &lock), UserError);

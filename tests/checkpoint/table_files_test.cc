@@ -60,7 +60,7 @@ struct Going : World {
     const auto pass = [&all](std::span<const float> some) {
       all.insert(all.end(), some.begin(), some.end());
     };
-    for (const TensorOut& tensor : weights_out(trainer)) {
+    for (const TensorSource& tensor : export_weights(trainer)) {
       pass(tensor.values);
       if (tensor.stream) tensor.stream(pass);
     }

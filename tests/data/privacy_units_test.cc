@@ -1,4 +1,4 @@
-// Units are sampled independently, and each contributes one example, drawn uniformly.
+// PrivacyUnits are sampled independently, and each contributes one example, drawn uniformly.
 
 #include "lazydp/data/privacy_units.h"
 
@@ -14,8 +14,8 @@ namespace {
 // Unit sizes 3, 1, 2 by key, and two examples without one.
 const std::vector<std::uint64_t> kKeys = {7, 5, 7, 0, 9, 7, 9, 0};
 
-TEST(Units, GatherExamplesByKey) {
-  const Units units(kKeys);
+TEST(PrivacyUnits, GatherExamplesByKey) {
+  const PrivacyUnits units(kKeys);
   ASSERT_EQ(units.size(), 5u);
   EXPECT_EQ(units.largest(), 3u);
   std::set<std::vector<std::uint32_t>> groups;
@@ -27,7 +27,7 @@ TEST(Units, GatherExamplesByKey) {
 }
 
 TEST(UnitSampler, SendsAtMostOneExampleOfAUnit) {
-  const Units units(kKeys);
+  const PrivacyUnits units(kKeys);
   const auto sampler = make_unit_sampler(Seed::fixed(1), units, 0.9, "a user");
   std::vector<ExampleId> examples;
   for (Step t = 1; t <= 200; ++t) {
@@ -46,7 +46,7 @@ TEST(UnitSampler, SendsAtMostOneExampleOfAUnit) {
 // Each example of a unit of size m joins with probability q / m. Over 60,000 steps its count has a
 // standard deviation below 130; a bound of 5 of them raises 1 false alarm in 200,000 seeds.
 TEST(UnitSampler, DrawsUniformlyWithinAUnitAndAtTheRateOverUnits) {
-  const Units units(kKeys);
+  const PrivacyUnits units(kKeys);
   constexpr double kRate = 0.3;
   constexpr Step kSteps = 60'000;
   const auto sampler = make_unit_sampler(Seed::fixed(2), units, kRate, "a user");
@@ -72,7 +72,7 @@ TEST(UnitSampler, DrawsUniformlyWithinAUnitAndAtTheRateOverUnits) {
 }
 
 TEST(UnitSampler, IsAPureFunctionOfSeedAndStep) {
-  const Units units(kKeys);
+  const PrivacyUnits units(kKeys);
   const auto once = make_unit_sampler(Seed::fixed(3), units, 0.5, "a user");
   const auto again = make_unit_sampler(Seed::fixed(3), units, 0.5, "a user");
   std::vector<ExampleId> a;

@@ -17,7 +17,7 @@ struct Released {
   std::string good;
 
   Released() {
-    using lazydp::Json, lazydp::TensorOut, lazydp::write_safetensors, lazydp::kCard,
+    using lazydp::Json, lazydp::TensorSource, lazydp::write_safetensors, lazydp::kCard,
         lazydp::kCardInWeights, lazydp::kWeights;
     folder = (std::filesystem::temp_directory_path() / ("lazydp-fuzz-" + std::to_string(getpid())))
                  .string();
@@ -25,7 +25,7 @@ struct Released {
     Json said = {{"format", "lazydp-card"}, {"version", 1}, {"ledger", Json::array()}};
     const std::vector<float> values = {1.0f, 2.0f};
     const std::string digest =
-        write_safetensors(folder + kWeights, std::vector<TensorOut>{{"a", {2}, values}},
+        write_safetensors(folder + kWeights, std::vector<TensorSource>{{"a", {2}, values}},
                           {{kCardInWeights, said.dump()}});
     said["weights"] = {{"blake2b_256", digest}};
     good = said.dump();

@@ -17,7 +17,7 @@ TEST(Cell, DistinctCellsHaveDisjointBlocks) {
   std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
   std::size_t cells = 0;
   for (const Purpose purpose : {Purpose::table_noise, Purpose::dense_noise, Purpose::sampling}) {
-    for (const CellKind draws : {CellKind::each_step, CellKind::aggregated}) {
+    for (const CellKind kind : {CellKind::each_step, CellKind::aggregated}) {
       for (const TableId table : {0, 1, 0xFFFF}) {
         for (const RowId row : {RowId{0}, RowId{1}, RowId{255}, RowId{256}, kMaxRows - 1}) {
           for (const Step step : {Step{0}, Step{1}, Step{2}, kLastStep}) {

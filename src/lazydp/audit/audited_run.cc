@@ -78,7 +78,7 @@ struct Life {
   std::vector<float> rows;  // of tables in memory
   std::vector<Table> in_memory;
   std::unique_ptr<TableFiles> files;
-  Units units;
+  PrivacyUnits units;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<Trainer> trainer;
 

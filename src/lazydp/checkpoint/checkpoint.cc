@@ -14,11 +14,11 @@ namespace {
 constexpr mode_t kOwnerOnly = 0600;
 
 // What one rank alone has, in a file of its own.
-void write_part(const std::string& path, const TrainingState& state, const Lock* lock,
+void write_part(const std::string& path, const TrainingState& state, const Passphrase* passphrase,
                 Settled settled, const std::string& save) {
   const std::vector<Section> sections = row_sections(state, settled, Which::own);
   AtomicFile file(path, kOwnerOnly);
-  SealedWriter sealed(file, lock);
+  SealedWriter sealed(file, passphrase);
   write_json(sealed, {{"save", save}, {"sections", json_of(sections)}});
   write_rows(sealed, sections);
   sealed.finish();
@@ -41,7 +41,7 @@ std::string part_path(const std::string& path, const std::string& save, int rank
 }
 
 void write_checkpoint(const std::string& path, Trainer& trainer, const Json& settings,
-                      const Lock* lock, Settled settled, const Seed& seed,
+                      const Passphrase* passphrase, Settled settled, const Seed& seed,
                       const std::optional<StoredTables>& tables) {
   const TrainingState state = trainer.state();
   check(settled == Settled::no || tables || state.table_optimizer.all_settled(trainer.now()),
@@ -53,7 +53,7 @@ void write_checkpoint(const std::string& path, Trainer& trainer, const Json& set
   const auto meet = [&ranks] { ranks.run([](Communicator& all) { all.barrier(); }); };
   const std::string save = shared ? name_of_save(ranks) : "";
   if (shared) {
-    write_part(part_path(path, save, ranks.rank()), state, lock, settled, save);
+    write_part(part_path(path, save, ranks.rank()), state, passphrase, settled, save);
     meet();  // every part is there
     if (ranks.rank() != 0) return meet();
   }
@@ -75,7 +75,7 @@ void write_checkpoint(const std::string& path, Trainer& trainer, const Json& set
   if (settled == Settled::no) head.clock = state.clock.numbers();
 
   AtomicFile file(path, kOwnerOnly);
-  SealedWriter sealed(file, lock);
+  SealedWriter sealed(file, passphrase);
   write_head(sealed, head);
   if (tables) {
     write_sections(sealed, state, settled);
@@ -88,8 +88,8 @@ void write_checkpoint(const std::string& path, Trainer& trainer, const Json& set
   meet();
 }
 
-CheckpointReader::CheckpointReader(const std::string& path, const Lock* lock)
-    : lock_(lock), file_(path, lock), head_(read_head(file_)) {}
+CheckpointReader::CheckpointReader(const std::string& path, const Passphrase* passphrase)
+    : passphrase_(passphrase), file_(path, passphrase), head_(read_head(file_)) {}
 
 std::string CheckpointReader::no_claim_for(const std::string& unit) const {
   if (head_.step == 0) return "";
@@ -108,7 +108,7 @@ void CheckpointReader::restore_rows(const TrainingState& state) {
     file_.finish();
     for (int part = 0; part < head_.parts; ++part) {
       const std::string part_file = part_path(path(), head_.save, part);
-      SealedReader file(part_file, lock_);
+      SealedReader file(part_file, passphrase_);
       const Json json = read_json(file);
       if (json.at("save") != head_.save) {
         throw IoError(part_file + " is a part of another checkpoint");

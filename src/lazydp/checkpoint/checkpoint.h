@@ -16,7 +16,7 @@ namespace lazydp {
 // Of several ranks each writes what it alone has to a file of its own, a part; once all parts are
 // there the first rank writes the rest to `path`. All ranks call, and return once it stands.
 void write_checkpoint(const std::string& path, Trainer& trainer, const Json& settings,
-                      const Lock* lock, Settled settled, const Seed& seed,
+                      const Passphrase* passphrase, Settled settled, const Seed& seed,
                       const std::optional<StoredTables>& tables = {});
 
 // Where a rank's part of a checkpoint is, beside it. `save` tells one writing from another.
@@ -26,7 +26,7 @@ std::string part_path(const std::string& path, const std::string& save, int rank
 // reads what any number wrote: each takes its own rows.
 class CheckpointReader {
  public:
-  CheckpointReader(const std::string& path, const Lock* lock);
+  CheckpointReader(const std::string& path, const Passphrase* passphrase);
 
   const CheckpointHead& head() const { return head_; }
   const std::string& path() const { return file_.path(); }
@@ -41,7 +41,7 @@ class CheckpointReader {
   std::string no_claim_for(const std::string& unit) const;
   void restore_rows(const TrainingState& state);
 
-  const Lock* lock_;
+  const Passphrase* passphrase_;
   SealedReader file_;
   CheckpointHead head_;
 };

@@ -42,8 +42,9 @@ void meet(Trainer& trainer) {
 
 }  // namespace
 
-CheckpointFolder::CheckpointFolder(std::string path, Json settings, std::optional<Lock> lock)
-    : path_(std::move(path)), settings_(std::move(settings)), lock_(std::move(lock)) {
+CheckpointFolder::CheckpointFolder(std::string path, Json settings,
+                                   std::optional<Passphrase> passphrase)
+    : path_(std::move(path)), settings_(std::move(settings)), passphrase_(std::move(passphrase)) {
   constexpr mode_t kOwnerOnly = 0700;
   if (mkdir(path_.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
     throw IoError("cannot make " + path_ + ": " + std::strerror(errno));
@@ -115,7 +116,7 @@ void CheckpointFolder::remove_newer_than(Step step) const {
 void CheckpointFolder::give_up_newer_than(const CheckpointReader& checkpoint) const {
   const std::vector<File> found = files();
   if (found.empty() || found[0].step <= checkpoint.head().step) return;
-  verify_sealed(checkpoint.path(), lock());
+  verify_sealed(checkpoint.path(), passphrase());
   remove_newer_than(checkpoint.head().step);
 }
 
@@ -142,7 +143,7 @@ void CheckpointFolder::remove_lost_parts() const {
   std::set<std::string> kept;
   for (const File& file : files()) {
     try {
-      const CheckpointReader checkpoint(file.path, lock());
+      const CheckpointReader checkpoint(file.path, passphrase());
       kept.insert(part_path(file.path, checkpoint.head().save, 0));
     } catch (const IoError&) {
       // Whoever opens it will say that it is damaged; whoever goes back to the one before need not.
@@ -161,7 +162,7 @@ std::unique_ptr<CheckpointReader> CheckpointFolder::open(std::size_t back) const
   if (found.size() <= back) {
     throw UserError(path_ + (back == 0 ? " holds no checkpoint" : " holds no earlier checkpoint"));
   }
-  return std::make_unique<CheckpointReader>(found[back].path, lock());
+  return std::make_unique<CheckpointReader>(found[back].path, passphrase());
 }
 
 void CheckpointFolder::restore(CheckpointReader& checkpoint, Trainer& trainer) {
@@ -213,8 +214,8 @@ void CheckpointFolder::save(Trainer& trainer) {
   const bool in_files = state.storage.in_files();
   const auto stored =
       in_files ? std::optional(StoredTables{state.storage.files().keep(), settled_}) : std::nullopt;
-  write_checkpoint(path_of(trainer.now(), Settled::no), trainer, settings_, lock(), Settled::no,
-                   trainer.seed(), stored);
+  write_checkpoint(path_of(trainer.now(), Settled::no), trainer, settings_, passphrase(),
+                   Settled::no, trainer.seed(), stored);
   if (first_rank(trainer)) {
     const std::vector<File> found = files();
     for (std::size_t i = kKept; i < found.size(); ++i) remove(found[i]);
@@ -239,8 +240,8 @@ void CheckpointFolder::replace_by_settled(Trainer& trainer, const Metadata& meta
   if (there && open()->head().settings == settings_) return;
   const bool in_files = state.storage.in_files();
   if (in_files && !(there && settled_.exist())) write_settled_rows(trainer, metadata, progress);
-  write_checkpoint(path_of(trainer.now(), Settled::yes), trainer, settings_, lock(), Settled::yes,
-                   trainer.seed().successor(),
+  write_checkpoint(path_of(trainer.now(), Settled::yes), trainer, settings_, passphrase(),
+                   Settled::yes, trainer.seed().successor(),
                    in_files ? std::optional(StoredTables{{}, settled_}) : std::nullopt);
   if (first_rank(trainer)) {
     remove_overtaken();
@@ -258,7 +259,7 @@ void CheckpointFolder::write_settled_rows(Trainer& trainer, const Metadata& meta
   const std::string path = path_of(trainer.now(), Settled::yes) + std::string(kRowsEnding);
   SettledRows rows{
       .name = fs::path(path).filename().string(), .blake2b = {}, .step = trainer.now()};
-  rows.blake2b = write_safetensors(path, weights_out(trainer, progress), metadata, kOwnerOnly);
+  rows.blake2b = write_safetensors(path, export_weights(trainer, progress), metadata, kOwnerOnly);
   settled_ = rows;
 }
 

@@ -25,7 +25,7 @@ class CheckpointFolder {
  public:
   // Makes the folder, for its owner only, if there is none. One process at a time, or the ranks of
   // one run, the first of which comes first: the caller holds a lock.
-  CheckpointFolder(std::string path, Json settings, std::optional<Lock> lock);
+  CheckpointFolder(std::string path, Json settings, std::optional<Passphrase> passphrase);
 
   bool empty() const { return files().empty(); }
 
@@ -70,14 +70,14 @@ class CheckpointFolder {
   bool holds(Trainer& trainer) const;
   void remove_other_rows() const;
   void write_settled_rows(Trainer& trainer, const Metadata& metadata, const Progress& progress);
-  const Lock* lock() const { return lock_ ? &*lock_ : nullptr; }
+  const Passphrase* passphrase() const { return lock_ ? &*lock_ : nullptr; }
   void remove_overtaken() const;
   void remove_lost_parts() const;
   void remove_unfinished() const;
 
   std::string path_;
   Json settings_;
-  std::optional<Lock> lock_;
+  std::optional<Passphrase> passphrase_;
   std::optional<Step> held_;  // the state of this step is here, of a trainer that belongs here
   SettledRows settled_;       // where tables in files have rows from that they did not need since
 };

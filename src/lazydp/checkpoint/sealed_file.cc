@@ -23,7 +23,7 @@ struct Head {
   char magic[8];
   std::uint32_t version;
   std::uint32_t locked;
-  Lock::Salt salt;
+  Passphrase::Salt salt;
   std::array<std::uint8_t, crypto_secretstream_xchacha20poly1305_HEADERBYTES> stream;
 };
 static_assert(sizeof(Head) == 56);
@@ -47,11 +47,11 @@ std::span<const std::byte> bytes_of(const T& value) {
 
 }  // namespace
 
-Lock::~Lock() {
+Passphrase::~Passphrase() {
   sodium_memzero(secret_.data(), secret_.size());
 }
 
-Lock::Key Lock::key(const Salt& salt) const {
+Passphrase::Key Passphrase::key(const Salt& salt) const {
   need_sodium();
   static_assert(std::tuple_size_v<Salt> == crypto_pwhash_SALTBYTES);
   Key key;
@@ -63,15 +63,15 @@ Lock::Key Lock::key(const Salt& salt) const {
   return key;
 }
 
-SealedWriter::SealedWriter(AtomicFile& file, const Lock* lock) : file_(file) {
+SealedWriter::SealedWriter(AtomicFile& file, const Passphrase* passphrase) : file_(file) {
   need_sodium();
   Head head{};
   std::ranges::copy(kMagic, head.magic);
   head.version = kVersion;
-  head.locked = lock != nullptr ? 1 : 0;
-  if (lock != nullptr) {
+  head.locked = passphrase != nullptr ? 1 : 0;
+  if (passphrase != nullptr) {
     randombytes_buf(head.salt.data(), head.salt.size());
-    Lock::Key key = lock->key(head.salt);
+    Passphrase::Key key = passphrase->key(head.salt);
     cipher_ = std::make_unique<crypto_secretstream_xchacha20poly1305_state>();
     crypto_secretstream_xchacha20poly1305_init_push(cipher_.get(), head.stream.data(), key.data());
     sodium_memzero(key.data(), key.size());
@@ -133,7 +133,7 @@ bool SealedReader::locked(const std::string& path) {
   return file && std::fread(&head, sizeof(head), 1, file.get()) == 1 && head.locked == 1;
 }
 
-SealedReader::SealedReader(const std::string& path, const Lock* lock)
+SealedReader::SealedReader(const std::string& path, const Passphrase* passphrase)
     : path_(path), file_(std::fopen(path.c_str(), "rbe"), std::fclose) {
   if (!file_) throw IoError("cannot read " + path + ": " + std::strerror(errno));
   need_sodium();
@@ -151,14 +151,14 @@ SealedReader::SealedReader(const std::string& path, const Lock* lock)
   }
   if (sum != checksum(bytes_of(head), 0, false)) damaged("its header's checksum is wrong");
   // A key says that nobody else could have written the file.
-  if (head.locked == 0 && lock != nullptr) {
+  if (head.locked == 0 && passphrase != nullptr) {
     throw UserError(path + " is not encrypted, and a key is given; anybody may have written it");
   }
   if (head.locked == 0) return;
-  if (lock == nullptr) {
+  if (passphrase == nullptr) {
     throw UserError(path + " is encrypted; give --key-file");
   }
-  Lock::Key key = lock->key(head.salt);
+  Passphrase::Key key = passphrase->key(head.salt);
   cipher_ = std::make_unique<crypto_secretstream_xchacha20poly1305_state>();
   crypto_secretstream_xchacha20poly1305_init_pull(cipher_.get(), head.stream.data(), key.data());
   sodium_memzero(key.data(), key.size());
@@ -196,8 +196,8 @@ void SealedReader::finish() {
   if (std::fgetc(file_.get()) != EOF) damaged("something follows its end");
 }
 
-void verify_sealed(const std::string& path, const Lock* lock) {
-  SealedReader file(path, lock);
+void verify_sealed(const std::string& path, const Passphrase* passphrase) {
+  SealedReader file(path, passphrase);
   while (!file.last_) file.next_frame();
   file.used_ = file.frame_.size();
   file.finish();

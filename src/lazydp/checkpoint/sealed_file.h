@@ -25,12 +25,12 @@ struct crypto_secretstream_xchacha20poly1305_state;
 namespace lazydp {
 
 // What opens an encrypted file: a passphrase, or a key file's content. Wiped when it goes.
-class Lock {
+class Passphrase {
  public:
-  explicit Lock(std::string secret) : secret_(std::move(secret)) {}
-  Lock(const Lock&) = default;
-  Lock& operator=(const Lock&) = default;
-  ~Lock();
+  explicit Passphrase(std::string secret) : secret_(std::move(secret)) {}
+  Passphrase(const Passphrase&) = default;
+  Passphrase& operator=(const Passphrase&) = default;
+  ~Passphrase();
 
   using Salt = std::array<std::uint8_t, 16>;
   using Key = std::array<std::uint8_t, 32>;
@@ -45,7 +45,7 @@ class Lock {
 class SealedWriter {
  public:
   // Writes to `file`, which the caller commits after finish().
-  SealedWriter(AtomicFile& file, const Lock* lock);
+  SealedWriter(AtomicFile& file, const Passphrase* passphrase);
   ~SealedWriter();
 
   void write(std::span<const std::byte> bytes);
@@ -65,7 +65,7 @@ class SealedReader {
  public:
   // Throws IoError for a file that is damaged, UserError for one that this program or this lock
   // cannot open.
-  SealedReader(const std::string& path, const Lock* lock);
+  SealedReader(const std::string& path, const Passphrase* passphrase);
   ~SealedReader();
 
   // Whether a file needs a lock.
@@ -80,7 +80,7 @@ class SealedReader {
   const std::string& path() const { return path_; }
 
  private:
-  friend void verify_sealed(const std::string& path, const Lock* lock);
+  friend void verify_sealed(const std::string& path, const Passphrase* passphrase);
   void next_frame();
   void from_file(void* bytes, std::size_t count);
   [[noreturn]] void damaged(const std::string& why) const;
@@ -97,6 +97,6 @@ class SealedReader {
 
 // Reads a file from end to end, for those who want to know whether it is whole before they rely on
 // it. Throws as SealedReader does.
-void verify_sealed(const std::string& path, const Lock* lock);
+void verify_sealed(const std::string& path, const Passphrase* passphrase);
 
 }  // namespace lazydp

@@ -29,9 +29,9 @@ class Dataset {
 };
 
 // Stands in for data that is never read: settling and releasing need at most its public size.
-class AbsentData : public Dataset {
+class UnreadableDataset : public Dataset {
  public:
-  explicit AbsentData(std::uint64_t examples) : examples_(examples) {}
+  explicit UnreadableDataset(std::uint64_t examples) : examples_(examples) {}
 
   std::uint64_t size() const override { return examples_; }
   std::size_t dense_features() const override { return 0; }

@@ -14,7 +14,7 @@ constexpr TableId kMemberStream = 2;
 
 class UnitSampler final : public Sampler {
  public:
-  UnitSampler(const Seed& seed, const Units& units, double rate, std::string name)
+  UnitSampler(const Seed& seed, const PrivacyUnits& units, double rate, std::string name)
       : seed_(seed),
         units_(units),
         sample_units_(make_poisson_sampler(seed, units.size(), rate)),
@@ -36,14 +36,14 @@ class UnitSampler final : public Sampler {
 
  private:
   Seed seed_;
-  const Units& units_;
+  const PrivacyUnits& units_;
   std::unique_ptr<Sampler> sample_units_;
   std::string name_;
 };
 
 }  // namespace
 
-Units::Units(std::span<const std::uint64_t> keys) {
+PrivacyUnits::PrivacyUnits(std::span<const std::uint64_t> keys) {
   check(keys.size() < std::numeric_limits<std::uint32_t>::max(),
         "examples are numbered in 32 bits");
   std::vector<std::pair<std::uint64_t, std::uint32_t>> order;
@@ -59,20 +59,20 @@ Units::Units(std::span<const std::uint64_t> keys) {
   starts_.push_back(static_cast<std::uint32_t>(order.size()));
 }
 
-Units Units::of(const Part& part, std::size_t key) {
+PrivacyUnits PrivacyUnits::of(const Part& part, std::size_t key) {
   std::vector<std::uint64_t> keys(part.size());
   for (ExampleId i = 0; i < keys.size(); ++i) keys[i] = part.file().key_of(part.in_file(i), key);
-  return Units(keys);
+  return PrivacyUnits(keys);
 }
 
-std::uint64_t Units::largest() const {
+std::uint64_t PrivacyUnits::largest() const {
   std::uint64_t most = 0;
   for (std::uint64_t u = 0; u < size(); ++u)
     most = std::max(most, std::uint64_t{members(u).size()});
   return most;
 }
 
-std::unique_ptr<Sampler> make_unit_sampler(const Seed& seed, const Units& units, double rate,
+std::unique_ptr<Sampler> make_unit_sampler(const Seed& seed, const PrivacyUnits& units, double rate,
                                            std::string name) {
   return std::make_unique<UnitSampler>(seed, units, rate, std::move(name));
 }

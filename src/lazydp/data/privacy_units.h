@@ -14,14 +14,14 @@
 namespace lazydp {
 
 // Groups examples by unit. Takes eight bytes an example, and sixteen more while it is built.
-class Units {
+class PrivacyUnits {
  public:
   // Groups by the hashes of a key, one for each example; with hash 0 an example is a unit of its
   // own.
-  explicit Units(std::span<const std::uint64_t> keys);
+  explicit PrivacyUnits(std::span<const std::uint64_t> keys);
 
   // Groups the examples of a training part by a key column.
-  static Units of(const Part& part, std::size_t key);
+  static PrivacyUnits of(const Part& part, std::size_t key);
 
   std::uint64_t size() const { return starts_.size() - 1; }
   // Returns the numbers of unit u's examples, ascending.
@@ -39,7 +39,7 @@ class Units {
 // with one of its examples, drawn uniformly and anew in every step. A unit therefore has at most
 // one example in a batch, and clipping an example's gradient is clipping the unit's. `units` must
 // outlive the sampler; `name` says in words what a unit is.
-std::unique_ptr<Sampler> make_unit_sampler(const Seed& seed, const Units& units, double rate,
+std::unique_ptr<Sampler> make_unit_sampler(const Seed& seed, const PrivacyUnits& units, double rate,
                                            std::string name);
 
 }  // namespace lazydp

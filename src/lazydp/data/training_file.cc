@@ -85,8 +85,8 @@ std::shared_ptr<const TrainingFile> open_training_file(const TrainingFileOptions
     *part = std::move(other);
   }
   if (by_unit) {
-    choice->units = std::make_shared<const Units>(
-        Units::of(*choice->train, key_column(file, "privacy-unit", column)));
+    choice->units = std::make_shared<const PrivacyUnits>(
+        PrivacyUnits::of(*choice->train, key_column(file, "privacy-unit", column)));
     choice->unit = "all examples of one value of " + column +
                    " (an example without one stands for itself); what other examples say about "
                    "that value is not protected";

@@ -35,7 +35,7 @@ struct TrainingFile {
   std::shared_ptr<const Dataset> test;        // evaluated at the end; null if there is none
   std::string split;                          // in words
   std::string neighbours;                     // the neighbouring data sets of the claim, in words
-  std::shared_ptr<const Units> units;         // null: each example is a unit
+  std::shared_ptr<const PrivacyUnits> units;  // null: each example is a unit
   std::string unit = "one example";           // the protected unit, in words
 
   // Returns the number of units that are sampled; treated as public.

@@ -12,7 +12,7 @@ constexpr std::size_t kFloats = std::size_t{4} << 20;  // at a time
 constexpr std::size_t kFloatsOfATask = std::size_t{1} << 18;
 
 // Row by row in order, settled, in as little memory as that takes.
-void stream_table(Trainer& trainer, std::size_t table, const TensorOut::Pass& pass,
+void stream_table(Trainer& trainer, std::size_t table, const TensorSource::Pass& pass,
                   const std::function<void(std::uint64_t)>& progress) {
   const Table& all = trainer.state().tables[table];
   const std::size_t dim = all.dim();
@@ -49,7 +49,7 @@ std::span<const float> rows_of(const Table& table, RowId first, RowId count) {
 }
 
 // The rows of a table that is cut, those of other ranks as they send them.
-void stream_ranks(const Table& table, CommThread& ranks, const TensorOut::Pass& pass) {
+void stream_ranks(const Table& table, CommThread& ranks, const TensorSource::Pass& pass) {
   pass(rows_of(table, 0, table.rows()));
   std::vector<float> chunk;
   for (int from = 1; from < ranks.size(); ++from) {
@@ -82,11 +82,11 @@ void send_rows_to_first_rank(Trainer& trainer) {
   }
 }
 
-std::vector<TensorOut> weights_out(Trainer& trainer,
-                                   const std::function<void(std::uint64_t)>& progress) {
+std::vector<TensorSource> export_weights(Trainer& trainer,
+                                         const std::function<void(std::uint64_t)>& progress) {
   const TrainingState state = trainer.state();
   state.table_optimizer.require_whole();
-  std::vector<TensorOut> out;
+  std::vector<TensorSource> out;
   const std::span<const float> dense = state.model.parameters();
   for (const NamedTensor& tensor : state.model.layout()) {
     std::size_t size = 1;
@@ -96,13 +96,13 @@ std::vector<TensorOut> weights_out(Trainer& trainer,
   for (std::size_t k = 0; k < state.tables.size(); ++k) {
     const Table& table = state.tables[k];
     const auto rows = static_cast<std::size_t>(table.whole_rows());
-    TensorOut tensor{table_name(k), {rows, table.dim()}};
+    TensorSource tensor{table_name(k), {rows, table.dim()}};
     if (state.storage.in_files()) {
-      tensor.stream = [&trainer, k, progress](const TensorOut::Pass& pass) {
+      tensor.stream = [&trainer, k, progress](const TensorSource::Pass& pass) {
         stream_table(trainer, k, pass, progress);
       };
     } else if (cut(table)) {
-      tensor.stream = [&table, &ranks = state.comm](const TensorOut::Pass& pass) {
+      tensor.stream = [&table, &ranks = state.comm](const TensorSource::Pass& pass) {
         stream_ranks(table, ranks, pass);
       };
     } else {

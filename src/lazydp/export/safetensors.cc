@@ -30,11 +30,11 @@ std::uint64_t bytes_of(const std::vector<std::size_t>& shape) {
   return bytes;
 }
 
-std::string header_of(std::span<const TensorOut> tensors, const Metadata& metadata) {
+std::string header_of(std::span<const TensorSource> tensors, const Metadata& metadata) {
   Json header = Json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t offset = 0;
-  for (const TensorOut& tensor : tensors) {
+  for (const TensorSource& tensor : tensors) {
     const std::uint64_t end = offset + bytes_of(tensor.shape);
     header[tensor.name] = {
         {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
@@ -54,12 +54,12 @@ std::ifstream open(const std::string& path) {
 
 }  // namespace
 
-std::string write_safetensors(const std::string& path, std::span<const TensorOut> tensors,
+std::string write_safetensors(const std::string& path, std::span<const TensorSource> tensors,
                               const Metadata& metadata, mode_t mode) {
   const std::string header = header_of(tensors, metadata);
   const std::uint64_t length = header.size();
   std::uint64_t total = sizeof(length) + length;
-  for (const TensorOut& tensor : tensors) total += bytes_of(tensor.shape);
+  for (const TensorSource& tensor : tensors) total += bytes_of(tensor.shape);
 
   AtomicFile file(path, mode);
   file.preallocate(total);  // no holes, and a disk that is too small fails here
@@ -74,7 +74,7 @@ std::string write_safetensors(const std::string& path, std::span<const TensorOut
   };
   put(std::as_bytes(std::span(&length, 1)));
   put(std::as_bytes(std::span(header)));
-  for (const TensorOut& tensor : tensors) {
+  for (const TensorSource& tensor : tensors) {
     put(std::as_bytes(tensor.values));
     if (tensor.stream) {
       tensor.stream([&put](std::span<const float> values) { put(std::as_bytes(values)); });

@@ -42,7 +42,7 @@ class Digest {
   crypto_generichash_state state_;
 };
 
-struct TensorOut {
+struct TensorSource {
   std::string name;
   std::vector<std::size_t> shape;
   std::span<const float> values = {};
@@ -55,7 +55,7 @@ using Metadata = std::map<std::string, std::string>;
 
 // Written whole or not at all, every byte allocated. Returns its BLAKE2b-256, in hexadecimal, as
 // `b2sum -l 256` prints it.
-std::string write_safetensors(const std::string& path, std::span<const TensorOut> tensors,
+std::string write_safetensors(const std::string& path, std::span<const TensorSource> tensors,
                               const Metadata& metadata, mode_t mode = 0644);
 
 // An opened file: its header has been checked, its weights have not been read. Files are not

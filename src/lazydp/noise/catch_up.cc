@@ -18,10 +18,10 @@ class Aggregated : public CatchUp {
   using CatchUp::CatchUp;
   void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
-    NoiseTerms due;
-    std::ranges::transform(late, due.begin(),
+    NoiseTerms terms;
+    std::ranges::transform(late, terms.begin(),
                            [&](const LateRow& row) { return owed.term_since(row.after); });
-    visit({CellKind::aggregated, owed.through(), late, std::span(due).first(late.size())});
+    visit({CellKind::aggregated, owed.through(), late, std::span(terms).first(late.size())});
   }
 };
 
@@ -35,12 +35,12 @@ class EachStep : public CatchUp {
     std::ranges::copy(late, order.begin());
     const auto rows = std::span(order).first(late.size());
     std::ranges::sort(rows, {}, &LateRow::after);
-    NoiseTerms due;
+    NoiseTerms terms;
     std::size_t count = 0;
     for (Step s = rows.front().after + 1; s <= owed.through(); ++s) {
       while (count < rows.size() && rows[count].after < s) ++count;
-      std::ranges::fill(std::span(due).first(count), to_term(owed.at(s)));
-      visit({CellKind::each_step, s, rows.first(count), std::span(due).first(count)});
+      std::ranges::fill(std::span(terms).first(count), to_term(owed.at(s)));
+      visit({CellKind::each_step, s, rows.first(count), std::span(terms).first(count)});
     }
   }
 };
@@ -50,11 +50,11 @@ class DecayOnly : public CatchUp {
   using CatchUp::CatchUp;
   void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
-    NoiseTerms due;
-    std::ranges::transform(late, due.begin(), [&](const LateRow& row) {
+    NoiseTerms terms;
+    std::ranges::transform(late, terms.begin(), [&](const LateRow& row) {
       return NoiseTerm{owed.term_since(row.after).shrink, 0.0f};
     });
-    visit({CellKind::each_step, owed.through(), late, std::span(due).first(late.size())});
+    visit({CellKind::each_step, owed.through(), late, std::span(terms).first(late.size())});
   }
 };
 
@@ -65,9 +65,9 @@ class ThisStepOnly : public CatchUp {
   void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
     const Owed& step = owed.at(owed.through());
-    NoiseTerms due;
-    due.fill(to_term({1.0, step.variance / (step.shrink * step.shrink)}));
-    visit({CellKind::each_step, owed.through(), late, std::span(due).first(late.size())});
+    NoiseTerms terms;
+    terms.fill(to_term({1.0, step.variance / (step.shrink * step.shrink)}));
+    visit({CellKind::each_step, owed.through(), late, std::span(terms).first(late.size())});
   }
 };
 
@@ -78,14 +78,14 @@ void add_draw(Table& table, const NoiseCells& cells, const Draw& draw) {
   std::array<NoisyRow, CatchUp::kRowsAtATime> rows;
   std::size_t count = 0;
   for (std::size_t i = 0; i < draw.rows.size(); ++i) {
-    const NoiseTerm& due = draw.due[i];
+    const NoiseTerm& term = draw.terms[i];
     const std::span<float> values = table.row(draw.rows[i].id);
-    if (due.std > 0.0f) {
+    if (term.std > 0.0f) {
       rows[count++] = {values.data(),
-                       static_cast<std::uint64_t>(table.first_row() + draw.rows[i].id), due.shrink,
-                       due.std};
-    } else if (due.shrink != 1.0f) {
-      scale(due.shrink, values);
+                       static_cast<std::uint64_t>(table.first_row() + draw.rows[i].id), term.shrink,
+                       term.std};
+    } else if (term.shrink != 1.0f) {
+      scale(term.shrink, values);
     }
   }
   cells.add(std::span(rows).first(count), table.dim());

@@ -13,12 +13,12 @@
 
 namespace lazydp {
 
-// rows[i] <- due[i].shrink * rows[i] + due[i].std * normals, those of cell (row, step).
+// rows[i] <- terms[i].shrink * rows[i] + terms[i].std * normals, those of cell (row, step).
 struct Draw {
-  CellKind draws = CellKind::each_step;
+  CellKind kind = CellKind::each_step;
   Step step = 0;
   std::span<const LateRow> rows;
-  std::span<const NoiseTerm> due;
+  std::span<const NoiseTerm> terms;
 };
 
 class CatchUp {

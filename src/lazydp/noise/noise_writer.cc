@@ -39,10 +39,10 @@ class CellsOf {
   CellsOf(const NoiseSource& noise, const Table& table) : noise_(noise), table_(table) {}
 
   const NoiseCells& operator()(const Draw& draw) {
-    if (!known_ || draw.draws != draws_ || draw.step != step_) {
-      cells_ = noise_.table(table_.id(), table_.whole_rows(), table_.dim(), draw.draws, draw.step);
+    if (!known_ || draw.kind != kind_ || draw.step != step_) {
+      cells_ = noise_.table(table_.id(), table_.whole_rows(), table_.dim(), draw.kind, draw.step);
       known_ = true;
-      draws_ = draw.draws;
+      kind_ = draw.kind;
       step_ = draw.step;
     }
     return cells_;
@@ -52,7 +52,7 @@ class CellsOf {
   const NoiseSource& noise_;
   const Table& table_;
   bool known_ = false;
-  CellKind draws_ = CellKind::each_step;
+  CellKind kind_ = CellKind::each_step;
   Step step_ = 0;
   NoiseCells cells_;
 };
@@ -71,11 +71,11 @@ class Fused : public NoiseWriter {
 
   void sweep(Table& table, const OwedThrough& owed, RowId first, RowId last) override {
     CellsOf cells(noise_, table);
-    std::array<NoiseTerm, CatchUp::kRowsAtATime> dues;
-    dues.fill(to_term(owed.at(owed.through())));
+    std::array<NoiseTerm, CatchUp::kRowsAtATime> terms;
+    terms.fill(to_term(owed.at(owed.through())));
     in_chunks(first, last, [&](std::span<const LateRow> few) {
       const Draw draw = {CellKind::each_step, owed.through(), few,
-                         std::span(dues).first(few.size())};
+                         std::span(terms).first(few.size())};
       add_draw(table, cells(draw), draw);
     });
   }
@@ -106,11 +106,11 @@ class Split : public NoiseWriter {
   }
 
   void sweep(Table& table, const OwedThrough& owed, RowId first, RowId last) override {
-    std::array<NoiseTerm, CatchUp::kRowsAtATime> dues;
-    dues.fill(to_term(owed.at(owed.through())));
+    std::array<NoiseTerm, CatchUp::kRowsAtATime> terms;
+    terms.fill(to_term(owed.at(owed.through())));
     in_chunks(first, last, [&](std::span<const LateRow> few) {
       const Draw draw = {CellKind::each_step, owed.through(), few,
-                         std::span(dues).first(few.size())};
+                         std::span(terms).first(few.size())};
       Passes passes(table, few.size(), spent_);
       passes.sample(noise_, draw);
       passes.form(draw);
@@ -148,7 +148,7 @@ class Split : public NoiseWriter {
         rows[i] = {normals_.data() + i * dim_,
                    static_cast<std::uint64_t>(table_.first_row() + draw.rows[i].id), 0.0f, 1.0f};
       }
-      noise.table(table_.id(), table_.whole_rows(), dim_, draw.draws, draw.step)
+      noise.table(table_.id(), table_.whole_rows(), dim_, draw.kind, draw.step)
           .add(std::span(rows).first(draw.rows.size()), dim_);
       book(1);
     }
@@ -157,11 +157,11 @@ class Split : public NoiseWriter {
     void form(const Draw& draw) {
       for (std::size_t i = 0; i < draw.rows.size(); ++i) {
         ids_[i] = draw.rows[i].id;
-        const NoiseTerm& due = draw.due[i];
-        shrink_[i] *= due.shrink;
+        const NoiseTerm& term = draw.terms[i];
+        shrink_[i] *= term.shrink;
         const std::span<float> row = owed_.subspan(i * dim_, dim_);
-        if (due.shrink != 1.0f) scale(due.shrink, row);
-        add_scaled(due.std, normals_.subspan(i * dim_, dim_), row);
+        if (term.shrink != 1.0f) scale(term.shrink, row);
+        add_scaled(term.std, normals_.subspan(i * dim_, dim_), row);
       }
       count_ = std::max(count_, draw.rows.size());
       book(2);

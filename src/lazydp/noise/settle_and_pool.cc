@@ -16,7 +16,7 @@ std::size_t run_of_bags(const Bags& bags, std::size_t begin, std::size_t ids) {
 
 }  // namespace
 
-void TableSettler::settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writer,
+void TableSettler::settle_and_pool(Table& table, CatchUp& catch_up, NoiseWriter& writer,
                                    const OwedThrough& owed, const Bags& bags, Pooling mode,
                                    MatrixView pooled) {
   using Clock = std::chrono::steady_clock;
@@ -32,11 +32,11 @@ void TableSettler::settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writ
     end = run_of_bags(bags, begin, rows);
     const std::size_t first = bags.offsets[begin];
     late_.clear();
-    claim_late_rows(due.history(), owed.through(),
+    claim_late_rows(catch_up.history(), owed.through(),
                     std::span(bags.ids).subspan(first, bags.offsets[end] - first), {}, late_);
-    prefetch_ahead(due.history(), std::span(bags.ids).subspan(bags.offsets[end]));
+    prefetch_ahead(catch_up.history(), std::span(bags.ids).subspan(bags.offsets[end]));
     lap(seconds_[0]);
-    writer.settle(table, due, owed, late_);
+    writer.settle(table, catch_up, owed, late_);
     settled_ += late_.size();
     lap(seconds_[1]);
     pool(table, bags, mode, begin, end, pooled.rows_from(begin, end - begin));

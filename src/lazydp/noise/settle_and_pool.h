@@ -20,8 +20,8 @@ class TableSettler {
  public:
   // Settles through owed.through() the rows that `bags` name, and pools them into `pooled`. Nobody
   // else may read or settle the table meanwhile: a row is claimed before it is settled.
-  void settle_and_pool(Table& table, CatchUp& due, NoiseWriter& writer, const OwedThrough& owed,
-                       const Bags& bags, Pooling mode, MatrixView pooled);
+  void settle_and_pool(Table& table, CatchUp& catch_up, NoiseWriter& writer,
+                       const OwedThrough& owed, const Bags& bags, Pooling mode, MatrixView pooled);
 
   // Books the wall time of tasks that ran at once in the proportion of what they spent, and begins
   // anew.

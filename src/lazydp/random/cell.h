@@ -25,7 +25,7 @@ enum class CellKind : std::uint8_t {
 // counts the normals that secure noise adds up.
 struct Cell {
   Purpose purpose = Purpose::table_noise;
-  CellKind draws = CellKind::each_step;
+  CellKind kind = CellKind::each_step;
   TableId table = 0;
   RowId row = 0;
   Step step = 0;
@@ -47,7 +47,7 @@ inline Counter first_block(const Cell& cell) {
   check(cell.step <= kLastStep, "step within 32 bits");
   check(cell.draw < (1u << 20), "draw index within 20 bits");
   const std::uint64_t domain = std::uint64_t{cell.draw} << 7 |
-                               static_cast<std::uint64_t>(cell.draws) << 4 |
+                               static_cast<std::uint64_t>(cell.kind) << 4 |
                                static_cast<std::uint64_t>(cell.purpose);
   return {.high = std::uint64_t{cell.table} << 48 | static_cast<std::uint64_t>(cell.row) << 8 |
                   domain >> 19,

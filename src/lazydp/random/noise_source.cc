@@ -59,7 +59,7 @@ void NoiseCells::add_sums(std::span<const NoisyRow> rows, std::size_t dim) const
   }
 }
 
-NoiseCells NoiseSource::table(TableId table, RowId rows, std::size_t dim, CellKind draws, Step t,
+NoiseCells NoiseSource::table(TableId table, RowId rows, std::size_t dim, CellKind kind, Step t,
                               Purpose purpose) const {
   return {.key = seed_.derive(purpose, table, t >> step_bits(rows, dim, draws_)),
           .counters = counters_of({.purpose = purpose, .draws = draws, .table = table, .step = t}),

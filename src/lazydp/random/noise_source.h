@@ -42,7 +42,7 @@ class NoiseSource {
   // how many steps share a key, so that no key encrypts more than 2^44 blocks. Throws UserError for
   // a table that is too large even so. `purpose` is table_noise, or momentum_noise for a second,
   // independent normal.
-  NoiseCells table(TableId table, RowId rows, std::size_t dim, CellKind draws, Step t,
+  NoiseCells table(TableId table, RowId rows, std::size_t dim, CellKind kind, Step t,
                    Purpose purpose = Purpose::table_noise) const;
 
   // Returns the noise of dense weights, as rows of kDenseRow weights each.

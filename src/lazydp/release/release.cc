@@ -157,7 +157,7 @@ void ReleasedModel::write_here(const std::string& folder) const {
   const Metadata metadata = metadata_of(card);
   const std::string digest = take_settled_rows(weights, metadata)
                                  ? settled_->blake2b
-                                 : write_safetensors(weights, weights_out(*trainer_), metadata);
+                                 : write_safetensors(weights, export_weights(*trainer_), metadata);
   const std::string text = with_digest(card, digest).dump(2) + "\n";
   AtomicFile file(folder + kCard, 0644);
   file.write(std::as_bytes(std::span(text)));

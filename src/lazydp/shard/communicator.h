@@ -61,7 +61,7 @@ class Communicator {
  protected:
   virtual void exchange(Slices<const void> out, Slices<void> in) = 0;  // of words of four bytes
 
-  // What goes to others: of parcels for each rank, or of a sum, every part of which has to go
+  // What goes to others: of fragments for each rank, or of a sum, every part of which has to go
   // around once to be added up and once to be known.
   void count(std::span<const std::size_t> words_out);
   void count_sum(std::size_t bytes);

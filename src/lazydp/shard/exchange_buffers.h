@@ -10,7 +10,7 @@
 namespace lazydp {
 
 // Rank after rank; what does not travel has no floats.
-class Blocks {
+class ExchangeBuffers {
  public:
   // floats(p, k): how many the block of rank p and table k has.
   template <class Floats>

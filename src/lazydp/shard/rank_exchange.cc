@@ -14,9 +14,9 @@ RankExchange::RankExchange(Communicator& ranks, const Layout& layout, std::span<
       layout_(layout),
       tables_(tables),
       pooling_(pooling),
-      asked_{{{.request = Request(layout, ranks.rank())},
-              {.request = Request(layout, ranks.rank())},
-              {.request = Request(layout, ranks.rank())}}},
+      asked_{{{.request = RowRequest(layout, ranks.rank())},
+              {.request = RowRequest(layout, ranks.rank())},
+              {.request = RowRequest(layout, ranks.rank())}}},
       vectors_(tables.size()),
       copied_begin_(tables.size()) {
   check(layout.ranks() == ranks.size(), "a layout for these ranks");
@@ -36,43 +36,43 @@ void RankExchange::ask(Step t, const Batch& batch, StageClock& stages) {
   Asked& asked = slot(t);
   if (t > 0 && asked.request.step == t) return;
   asked.request.step = t;
-  asked.request.form(batch);
-  asked.open = false;
-  asked.ticket = comm_.send([&asked](Communicator& ranks) { asked.request.swap(ranks); });
+  asked.request.build(batch);
+  asked.decoded = false;
+  asked.ticket = comm_.send([&asked](Communicator& ranks) { asked.request.exchange(ranks); });
   stages.lap(Stage::exchange);
 }
 
-Request& RankExchange::opened(Step t, StageClock& stages) {
+RowRequest& RankExchange::decoded(Step t, StageClock& stages) {
   Asked& asked = slot(t);
   check(asked.request.step == t, "rows are asked for before they are used");
-  if (asked.open) return asked.request;
+  if (asked.decoded) return asked.request;
   comm_.wait(asked.ticket);
-  asked.request.open();
+  asked.request.decode();
   asked.ids.clear();
   for (std::size_t k = 0; k < tables_.size(); ++k) {
     asked.ids.emplace_back(asked.request.bags(k).ids);
   }
-  asked.open = true;
+  asked.decoded = true;
   stages.lap(Stage::exchange);
   return asked.request;
 }
 
 std::span<const Ids> RankExchange::asked(Step t, StageClock& stages) {
-  opened(t, stages);
+  decoded(t, stages);
   return slot(t).ids;
 }
 
 void RankExchange::settle_and_pool(Step t, Step through, const Batch& batch,
                                    TableOptimizer& optimizer, std::span<const MatrixView> pooled,
                                    StageClock& stages, const std::function<void()>& meanwhile) {
-  const Request& request = opened(t, stages);
+  const RowRequest& request = decoded(t, stages);
   const auto dim = [&](std::size_t k) { return layout_.copied(k) ? 0 : tables_[k].dim(); };
   const auto travels = [&](int p, std::size_t k) { return p != comm_.rank() && dim(k) > 0; };
   at_owner_.lay_out(comm_.size(), tables_.size(), [&](int p, std::size_t k) {
     return travels(p, k) ? request.count(k, p) * dim(k) : 0;
   });
   at_home_.lay_out(comm_.size(), tables_.size(), [&](int p, std::size_t k) {
-    return travels(p, k) ? request.parcels(k, p).size() * dim(k) : 0;
+    return travels(p, k) ? request.fragments(k, p).size() * dim(k) : 0;
   });
   views_.clear();
   for (std::size_t k = 0; k < tables_.size(); ++k) {
@@ -92,27 +92,27 @@ void RankExchange::settle_and_pool(Step t, Step through, const Batch& batch,
   stages.lap(Stage::forward);
   comm_.wait(home);
   parallel_for(tables_.size(), [&](std::size_t k) {
-    if (!layout_.copied(k)) join_parcels(request, k, batch.bags[k], pooled[k]);
+    if (!layout_.copied(k)) join_fragments(request, k, batch.bags[k], pooled[k]);
   });
   stages.lap(Stage::exchange);
 }
 
 // What this rank asked of itself stays where it is.
-void RankExchange::pack_pooled(const Request& request) {
+void RankExchange::pack_pooled(const RowRequest& request) {
   for_others([&](std::size_t k, int p) {
     std::copy_n(vectors_[k].row(request.first(k, p)).data(), request.count(k, p) * tables_[k].dim(),
                 at_owner_.block(p, k));
   });
 }
 
-void RankExchange::join_parcels(const Request& request, std::size_t k, const Bags& bags,
-                                MatrixView pooled) {
+void RankExchange::join_fragments(const RowRequest& request, std::size_t k, const Bags& bags,
+                                  MatrixView pooled) {
   thread_local std::vector<char> written;
   written.assign(bags.size(), 0);
   for (int p = 0; p < comm_.size(); ++p) {
     const float* vector =
         p == comm_.rank() ? vectors_[k].row(request.first(k, p)).data() : at_home_.block(p, k);
-    for (const std::uint32_t bag : request.parcels(k, p)) {
+    for (const std::uint32_t bag : request.fragments(k, p)) {
       const std::span<float> out = pooled.row(bag);
       if (written[bag] == 0) {
         std::copy_n(vector, out.size(), out.data());
@@ -138,7 +138,7 @@ float RankExchange::share_of(const Bags& bags, std::size_t bag) const {
 
 void RankExchange::send(Step t, const Batch& batch, std::span<const TableGradient> tables,
                         StageClock& stages) {
-  const Request& request = opened(t, stages);
+  const RowRequest& request = decoded(t, stages);
   std::size_t end = 0;
   for (std::size_t k = 0; k < tables_.size(); ++k) {
     copied_begin_[k] = end;
@@ -161,12 +161,12 @@ void RankExchange::send(Step t, const Batch& batch, std::span<const TableGradien
 }
 
 // A gradient goes the way its vector came; to rows that are here, straight to where they read it.
-void RankExchange::pack(const Request& request, std::size_t k, const TableGradient& gradient) {
+void RankExchange::pack(const RowRequest& request, std::size_t k, const TableGradient& gradient) {
   const std::size_t dim = tables_[k].dim();
   for (int p = 0; p < comm_.size(); ++p) {
     float* out =
         p == comm_.rank() ? vectors_[k].row(request.first(k, p)).data() : at_home_.block(p, k);
-    for (const std::uint32_t bag : request.parcels(k, p)) {
+    for (const std::uint32_t bag : request.fragments(k, p)) {
       std::copy_n(gradient.pooled.row(bag).data(), dim, out);
       if (const float share = share_of(*gradient.bags, bag); share != 1.0f) {
         scale(share, {out, dim});
@@ -176,7 +176,7 @@ void RankExchange::pack(const Request& request, std::size_t k, const TableGradie
   }
 }
 
-void RankExchange::add_copied(const Request& request, std::size_t k,
+void RankExchange::add_copied(const RowRequest& request, std::size_t k,
                               const TableGradient& gradient) {
   const std::size_t dim = tables_[k].dim();
   float* rows = copied_.data() + copied_begin_[k];
@@ -198,7 +198,7 @@ void RankExchange::begin_sum(std::span<float> dense, const Tallies& tallies) {
 }
 
 std::span<const TableGradient> RankExchange::received(Step t, StageClock& stages) {
-  const Request& request = opened(t, stages);
+  const RowRequest& request = decoded(t, stages);
   comm_.wait(gradients_ticket_);
   gradients_.clear();
   for (std::size_t k = 0; k < tables_.size(); ++k) {

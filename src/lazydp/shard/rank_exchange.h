@@ -37,21 +37,22 @@ class RankExchange final : public RowExchange {
  private:
   // A request on its way, or opened.
   struct Asked {
-    Request request;
+    RowRequest request;
     CommThread::Ticket ticket = 0;
-    bool open = false;
+    bool decoded = false;
     std::vector<Ids> ids = {};
   };
 
   Asked& slot(Step t) { return asked_[t == 0 ? 2 : t % 2]; }
-  Request& opened(Step t, StageClock& stages);
+  RowRequest& decoded(Step t, StageClock& stages);
   // Calls visit(k, p) for every cut table and every other rank, on several threads.
   template <class Visit>
   void for_others(Visit&& visit) const;
-  void pack_pooled(const Request& request);
-  void join_parcels(const Request& request, std::size_t k, const Bags& bags, MatrixView pooled);
-  void pack(const Request& request, std::size_t k, const TableGradient& gradient);
-  void add_copied(const Request& request, std::size_t k, const TableGradient& gradient);
+  void pack_pooled(const RowRequest& request);
+  void join_fragments(const RowRequest& request, std::size_t k, const Bags& bags,
+                      MatrixView pooled);
+  void pack(const RowRequest& request, std::size_t k, const TableGradient& gradient);
+  void add_copied(const RowRequest& request, std::size_t k, const TableGradient& gradient);
   float share_of(const Bags& bags, std::size_t bag) const;
 
   CommThread comm_;
@@ -63,8 +64,8 @@ class RankExchange final : public RowExchange {
   // Of each table a vector for each bag that is asked of this rank: pooled, then its gradient.
   std::vector<Matrix> vectors_;
   std::vector<MatrixView> views_;
-  Blocks at_owner_;            // those of other ranks' bags, on their way
-  Blocks at_home_;             // the same for each parcel that this rank asked of another
+  ExchangeBuffers at_owner_;   // those of other ranks' bags, on their way
+  ExchangeBuffers at_home_;    // the same for each fragment that this rank asked of another
   std::vector<float> copied_;  // gradients of copied tables' rows
   std::vector<std::size_t> copied_begin_;
   std::vector<TableGradient> gradients_;

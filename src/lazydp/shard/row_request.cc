@@ -13,12 +13,12 @@ constexpr std::uint32_t kNowhere = std::numeric_limits<std::uint32_t>::max();
 
 }  // namespace
 
-Request::Request(const Layout& layout, int rank)
+RowRequest::RowRequest(const Layout& layout, int rank)
     : layout_(layout),
       rank_(rank),
       ranks_(static_cast<std::size_t>(layout.ranks())),
       out_(layout.tables() * (ranks_ + 1)),
-      came_begin_(layout.tables() * (ranks_ + 1)),
+      received_begin_(layout.tables() * (ranks_ + 1)),
       bags_(layout.tables()),
       first_(layout.tables() * (ranks_ + 1)),
       place_(layout.tables()) {
@@ -29,7 +29,7 @@ Request::Request(const Layout& layout, int rank)
   }
 }
 
-void Request::form(const Batch& batch) {
+void RowRequest::build(const Batch& batch) {
   const std::size_t tables = layout_.tables();
   parallel_for(tables, [&](std::size_t k) {
     const Bags& bags = batch.bags[k];
@@ -59,7 +59,7 @@ void Request::form(const Batch& batch) {
   }
 }
 
-void Request::cut(std::size_t k, const Bags& bags) {
+void RowRequest::cut(std::size_t k, const Bags& bags) {
   Outgoing* out = &out_[at(k, 0)];
   for (std::size_t i = 0; i < bags.size(); ++i) {
     const auto bag = static_cast<std::uint32_t>(i);
@@ -76,7 +76,7 @@ void Request::cut(std::size_t k, const Bags& bags) {
   }
 }
 
-void Request::name_distinct(std::size_t k, const Bags& bags) {
+void RowRequest::name_distinct(std::size_t k, const Bags& bags) {
   std::vector<std::uint32_t>& seen = place_[k];
   std::ranges::fill(seen, kNowhere);
   Outgoing& out = out_[at(k, rank_)];
@@ -87,43 +87,43 @@ void Request::name_distinct(std::size_t k, const Bags& bags) {
   }
 }
 
-void Request::swap(Communicator& ranks) {
+void RowRequest::exchange(Communicator& ranks) {
   const std::size_t tables = layout_.tables();
   const std::vector<std::size_t> one_each(ranks_, tables);
-  came_lengths_.resize(ranks_ * tables);
-  ranks.all_to_all({lengths_.data(), one_each}, {came_lengths_.data(), one_each});
-  came_words_.assign(ranks_, 0);
+  received_lengths_.resize(ranks_ * tables);
+  ranks.all_to_all({lengths_.data(), one_each}, {received_lengths_.data(), one_each});
+  received_words_.assign(ranks_, 0);
   std::size_t begin = 0;
   for (std::size_t p = 0; p < ranks_; ++p) {
     for (std::size_t k = 0; k < tables; ++k) {
-      const std::size_t length = came_lengths_[p * tables + k];
-      came_begin_[at(k, static_cast<int>(p))] = begin;
-      came_words_[p] += length;
+      const std::size_t length = received_lengths_[p * tables + k];
+      received_begin_[at(k, static_cast<int>(p))] = begin;
+      received_words_[p] += length;
       begin += length;
     }
   }
-  came_.resize(begin);
-  ranks.all_to_all({message_.data(), words_}, {came_.data(), came_words_});
+  received_.resize(begin);
+  ranks.all_to_all({message_.data(), words_}, {received_.data(), received_words_});
 }
 
-std::span<const std::uint32_t> Request::rows_from(std::size_t k, int p) const {
+std::span<const std::uint32_t> RowRequest::rows_from(std::size_t k, int p) const {
   if (p == rank_) return out_[at(k, p)].rows;
-  const std::size_t length = came_lengths_[static_cast<std::size_t>(p) * layout_.tables() + k];
-  return std::span(came_).subspan(came_begin_[at(k, p)], length);
+  const std::size_t length = received_lengths_[static_cast<std::size_t>(p) * layout_.tables() + k];
+  return std::span(received_).subspan(received_begin_[at(k, p)], length);
 }
 
-void Request::open() {
+void RowRequest::decode() {
   parallel_for(layout_.tables(), [&](std::size_t k) {
     bags_[k].clear();
     if (layout_.copied(k)) {
-      open_copied(k);
+      decode_copied(k);
     } else {
-      open_cut(k);
+      decode_cut(k);
     }
   });
 }
 
-void Request::open_cut(std::size_t k) {
+void RowRequest::decode_cut(std::size_t k) {
   Bags& bags = bags_[k];
   std::size_t count = 0;
   for (int p = 0; p < layout_.ranks(); ++p) {
@@ -139,7 +139,7 @@ void Request::open_cut(std::size_t k) {
   if (count > 0) bags.offsets.push_back(bags.ids.size());
 }
 
-void Request::open_copied(std::size_t k) {
+void RowRequest::decode_copied(std::size_t k) {
   std::vector<std::uint32_t>& place = place_[k];
   std::ranges::fill(place, kNowhere);
   for (int p = 0; p < layout_.ranks(); ++p) {

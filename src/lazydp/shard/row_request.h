@@ -13,26 +13,28 @@
 namespace lazydp {
 
 // Each rank forms a request of its own part of the batch, they are swapped, and each rank opens
-// what came. Of a table that is cut, the part of a bag that one rank owns is a parcel: its rows
+// what came. Of a table that is cut, the part of a bag that one rank owns is a fragment: its rows
 // travel there as one list, and come back as one vector. Of a table that is copied, every rank
 // learns which rows anybody names, so that all copies settle the same.
 //
-// On the way a row is four bytes: its number on the owner, with the top bit set where a parcel
+// On the way a row is four bytes: its number on the owner, with the top bit set where a fragment
 // begins.
-class Request {
+class RowRequest {
  public:
-  Request(const Layout& layout, int rank);
+  RowRequest(const Layout& layout, int rank);
 
   Step step = 0;  // which it is of; 0: of none
 
-  void form(const Batch& batch);
-  void swap(Communicator& ranks);
-  void open();
+  void build(const Batch& batch);
+  void exchange(Communicator& ranks);
+  void decode();
 
-  // At home: the bags of table k that have a parcel on rank p; parcels are in this order.
-  std::span<const std::uint32_t> parcels(std::size_t k, int p) const { return out_[at(k, p)].bags; }
+  // At home: the bags of table k that have a fragment on rank p; fragments are in this order.
+  std::span<const std::uint32_t> fragments(std::size_t k, int p) const {
+    return out_[at(k, p)].bags;
+  }
 
-  // At the owner. Table cut: the parcels of all ranks as bags, rank after rank, rows numbered as
+  // At the owner. Table cut: the fragments of all ranks as bags, rank after rank, rows numbered as
   // here. Table copied: a bag for each row that anybody names, ascending.
   const Bags& bags(std::size_t k) const { return bags_[k]; }
   std::span<const Bags> bags() const { return bags_; }
@@ -56,21 +58,21 @@ class Request {
   }
   void cut(std::size_t k, const Bags& bags);
   void name_distinct(std::size_t k, const Bags& bags);
-  void open_cut(std::size_t k);
-  void open_copied(std::size_t k);
+  void decode_cut(std::size_t k);
+  void decode_copied(std::size_t k);
   std::span<const std::uint32_t> rows_from(std::size_t k, int p) const;
 
   const Layout& layout_;
   int rank_;
   std::size_t ranks_;
-  std::vector<Outgoing> out_;           // by table and rank
-  std::vector<std::uint32_t> message_;  // to others: rank by rank, table by table
-  std::vector<std::uint32_t> lengths_;  // of its parts, in the same order
-  std::vector<std::size_t> words_;      // of each rank
-  std::vector<std::uint32_t> came_;     // the same, from others
-  std::vector<std::uint32_t> came_lengths_;
-  std::vector<std::size_t> came_words_;
-  std::vector<std::size_t> came_begin_;  // by table and rank
+  std::vector<Outgoing> out_;            // by table and rank
+  std::vector<std::uint32_t> message_;   // to others: rank by rank, table by table
+  std::vector<std::uint32_t> lengths_;   // of its parts, in the same order
+  std::vector<std::size_t> words_;       // of each rank
+  std::vector<std::uint32_t> received_;  // the same, from others
+  std::vector<std::uint32_t> received_lengths_;
+  std::vector<std::size_t> received_words_;
+  std::vector<std::size_t> received_begin_;  // by table and rank
   std::vector<Bags> bags_;
   std::vector<std::size_t> first_;  // by table and rank, and one more
   std::vector<std::vector<std::uint32_t>> place_;

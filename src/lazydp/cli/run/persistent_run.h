@@ -49,10 +49,10 @@ class CheckpointClock {
 
 struct PersistentRun {
   PersistentRun(RunDirectory run, const SaveOptions& how, const RunOptions& options,
-                std::optional<Lock> lock)
+                std::optional<Passphrase> passphrase)
       : directory(std::move(run)),
         keeping(how),
-        folder(directory.checkpoints(), settings_of(options), std::move(lock)) {}
+        folder(directory.checkpoints(), settings_of(options), std::move(passphrase)) {}
 
   // The newest checkpoint, or the one before; none if the run never came to one. Throws
   // PrivacyError if one must have been there.

@@ -73,7 +73,7 @@ Json settings_of(const RunOptions& options) {
           {"seed", options.seed ? "fixed" : "secret"}};
 }
 
-std::optional<Lock> choose_lock(const FlagTexts& given) {
+std::optional<Passphrase> choose_passphrase(const FlagTexts& given) {
   if (!given.key_file) return std::nullopt;
   std::string secret = read_text(*given.key_file, "the key file ");
   while (!secret.empty() && (secret.back() == '\n' || secret.back() == '\r')) secret.pop_back();
@@ -82,7 +82,7 @@ std::optional<Lock> choose_lock(const FlagTexts& given) {
                     std::to_string(secret.size()) +
                     " bytes; it must hold a passphrase or a key of at least 8");
   }
-  return Lock(std::move(secret));
+  return Passphrase(std::move(secret));
 }
 
 RunDirectory::RunDirectory(const std::string& path) : path_(path) {

@@ -55,6 +55,6 @@ std::string config_text(const FlagTexts& given);
 Json settings_of(const RunOptions& options);
 
 // What opens encrypted checkpoints, if the user named a file that holds it.
-std::optional<Lock> choose_lock(const FlagTexts& given);
+std::optional<Passphrase> choose_passphrase(const FlagTexts& given);
 
 }  // namespace lazydp::cli

@@ -27,12 +27,12 @@ void release(const FlagTexts& given) {
   const Output output(for_this_rank(given));
 
   PersistentRun kept = first_rank_first(
-      [&] { return PersistentRun(std::move(directory), {}, options, choose_lock(given)); });
+      [&] { return PersistentRun(std::move(directory), {}, options, choose_passphrase(given)); });
   kept.from = kept.folder.open();
   require_same_settings(kept.from->head().settings, settings_of(options));
 
   Progress progress = output.progress();
-  const AbsentData data(options.task.examples());
+  const UnreadableDataset data(options.task.examples());
   TrainingRun run(options, data, kept.from->head().seed, TrainingRun::Weights::zero, kept.run(),
                   ranks());
   kept.folder.restore(*kept.from, *run.trainer);

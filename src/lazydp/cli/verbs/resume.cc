@@ -66,7 +66,7 @@ bool only_longer(const CheckpointHead& head, Json settings, const RunOptions& op
 // Returns the number of steps after which those of --more-steps and --more-epochs come.
 Step steps_taken(const RunDirectory& directory, const FlagTexts& given, std::size_t back) {
   if (!given.more_steps && !given.more_epochs) return 0;
-  const CheckpointFolder folder(directory.checkpoints(), Json(), choose_lock(given));
+  const CheckpointFolder folder(directory.checkpoints(), Json(), choose_passphrase(given));
   return folder.empty() ? 0 : folder.open(back)->head().step;
 }
 
@@ -144,7 +144,7 @@ void settle_for(const RunOptions& before, const RunOptions& after, PersistentRun
                 Progress& progress) {
   const CheckpointHead& head = kept.from->head();
   progress.say("settling every row before the settings change ...");
-  const AbsentData data(before.task.examples());
+  const UnreadableDataset data(before.task.examples());
   TrainingRun old(before, data, head.seed, TrainingRun::Weights::zero, kept.run(), ranks());
   kept.folder.restore(*kept.from, *old.trainer);
   if (!before.table_folder) old.trainer->settle_all();
@@ -201,8 +201,9 @@ void resume(const FlagTexts& given) {
   require_disk_for(options, keeping, given.operands.front());
   const Output output(for_this_rank(given));
 
-  PersistentRun kept = first_rank_first(
-      [&] { return PersistentRun(std::move(directory), keeping, options, choose_lock(given)); });
+  PersistentRun kept = first_rank_first([&] {
+    return PersistentRun(std::move(directory), keeping, options, choose_passphrase(given));
+  });
   kept.open_checkpoint(back);
   kept.goes_on = [&kept, &wanted] {
     put_aside_model(kept.directory);

@@ -31,7 +31,7 @@ void train(const FlagTexts& as_given) {
 
   PersistentRun kept = first_rank_first([&] {
     return PersistentRun(RunDirectory::for_run(*given.out, given), keeping, options,
-                         choose_lock(given));
+                         choose_passphrase(given));
   });
   kept.open_checkpoint();
   if (kept.from) require_same_settings(kept.from->head().settings, settings_of(options));
