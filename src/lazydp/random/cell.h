@@ -21,7 +21,7 @@ enum class CellKind : std::uint8_t {
 //   high = table 16 | row 40 | domain (upper 8 of 27)
 //   low  = domain (lower 19) | step 32 | block 13
 //
-// where domain = draw index 20 | draws 3 | purpose 4. Draw 2 d + 1 refines the tails of draw 2 d; d
+// where domain = draw index 20 | kind 3 | purpose 4. Draw 2 d + 1 refines the tails of draw 2 d; d
 // counts the normals that secure noise adds up.
 struct Cell {
   Purpose purpose = Purpose::table_noise;

@@ -23,8 +23,8 @@ RowCounters counters_of(Cell cell) {
 }
 
 // Returns how many low bits of the step number share a key.
-int step_bits(RowId rows, std::size_t dim, unsigned draws) {
-  const auto blocks = static_cast<std::uint64_t>(rows) * ((dim + 15) / 16 * 4) * draws;
+int step_bits(RowId rows, std::size_t dim, unsigned normals_per_sample) {
+  const auto blocks = static_cast<std::uint64_t>(rows) * ((dim + 15) / 16 * 4) * normals_per_sample;
   const int spare = kMaxBlockBits - static_cast<int>(std::bit_width(blocks));
   if (spare < 0) {
     throw UserError("a table of " + std::to_string(rows) + " rows x " + std::to_string(dim) +
@@ -35,22 +35,23 @@ int step_bits(RowId rows, std::size_t dim, unsigned draws) {
 
 }  // namespace
 
-NoiseSource::NoiseSource(const Seed& seed, unsigned draws) : seed_(seed), draws_(draws) {
-  if (draws >= 1 && draws <= kMostDraws) return;
-  throw UserError("noise-draws is " + std::to_string(draws) + "; it must be between 1 and " +
-                  std::to_string(kMostDraws));
+NoiseSource::NoiseSource(const Seed& seed, unsigned normals_per_sample)
+    : seed_(seed), normals_per_sample_(normals_per_sample) {
+  if (normals_per_sample >= 1 && normals_per_sample <= kMostDraws) return;
+  throw UserError("noise-draws is " + std::to_string(normals_per_sample) +
+                  "; it must be between 1 and " + std::to_string(kMostDraws));
 }
 
 void NoiseCells::add_sums(std::span<const NoisyRow> rows, std::size_t dim) const {
   constexpr std::size_t kFew = 64;
-  const float part = 1.0f / std::sqrt(static_cast<float>(draws));
+  const float part = 1.0f / std::sqrt(static_cast<float>(normals_per_sample));
   std::array<NoisyRow, kFew> few;
   for (std::size_t first = 0; first < rows.size(); first += kFew) {
     const std::size_t count = std::min(kFew, rows.size() - first);
     std::ranges::copy(rows.subspan(first, count), few.begin());
     for (NoisyRow& row : std::span(few).first(count)) row.std *= part;
     RowCounters of_draw = counters;
-    for (unsigned draw = 0; draw < draws; ++draw) {
+    for (unsigned draw = 0; draw < normals_per_sample; ++draw) {
       add_noise(key, of_draw, std::span(few).first(count), dim);
       for (NoisyRow& row : std::span(few).first(count)) row.shrink = 1.0f;
       of_draw.low += 2 * kDrawUnit;
@@ -61,15 +62,15 @@ void NoiseCells::add_sums(std::span<const NoisyRow> rows, std::size_t dim) const
 
 NoiseCells NoiseSource::table(TableId table, RowId rows, std::size_t dim, CellKind kind, Step t,
                               Purpose purpose) const {
-  return {.key = seed_.derive(purpose, table, t >> step_bits(rows, dim, draws_)),
-          .counters = counters_of({.purpose = purpose, .draws = draws, .table = table, .step = t}),
-          .draws = draws_};
+  return {.key = seed_.derive(purpose, table, t >> step_bits(rows, dim, normals_per_sample_)),
+          .counters = counters_of({.purpose = purpose, .kind = kind, .table = table, .step = t}),
+          .normals_per_sample = normals_per_sample_};
 }
 
 NoiseCells NoiseSource::dense(Step t) const {
   return {.key = seed_.derive(Purpose::dense_noise, 0, t >> kMaxStepBits),
           .counters = counters_of({.purpose = Purpose::dense_noise, .step = t}),
-          .draws = draws_};
+          .normals_per_sample = normals_per_sample_};
 }
 
 }  // namespace lazydp

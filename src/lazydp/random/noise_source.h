@@ -16,11 +16,11 @@ namespace lazydp {
 struct NoiseCells {
   AesKey key;
   RowCounters counters;
-  unsigned draws = 1;
+  unsigned normals_per_sample = 1;
 
   // Updates each row: values = shrink * values + std * (the row's normals).
   void add(std::span<const NoisyRow> rows, std::size_t dim) const {
-    if (draws == 1) return add_noise(key, counters, rows, dim);
+    if (normals_per_sample == 1) return add_noise(key, counters, rows, dim);
     add_sums(rows, dim);
   }
 
@@ -32,10 +32,10 @@ struct NoiseCells {
 // instruction set. Has no state that advances.
 class NoiseSource {
  public:
-  // Every normal is the sum of `draws` normals of variance 1 / draws. With several, the gaps
-  // between the floating-point numbers that noise can take reveal less of the value it was added to
-  // (Holohan and Braghin 2021; Opacus' secure mode adds up four).
-  explicit NoiseSource(const Seed& seed, unsigned draws = 1);
+  // Every normal is the sum of `normals_per_sample` normals of variance 1 / normals_per_sample.
+  // With several, the gaps between the floating-point numbers that noise can take reveal less of
+  // the value it was added to (Holohan and Braghin 2021; Opacus' secure mode adds up four).
+  explicit NoiseSource(const Seed& seed, unsigned normals_per_sample = 1);
   static constexpr unsigned kMostDraws = 16;
 
   // Returns the noise of a table at step t. `rows` and `dim` are those of the table: they decide
@@ -51,7 +51,7 @@ class NoiseSource {
 
  private:
   Seed seed_;
-  unsigned draws_;
+  unsigned normals_per_sample_;
 };
 
 }  // namespace lazydp
