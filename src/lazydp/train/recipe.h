@@ -21,16 +21,16 @@ struct Recipe {
   bool writes_every_row() const { return traits_of(noise).writes_every_row; }  // at every step
 };
 
-inline constexpr std::array<Recipe, 7> kRecipes = {{
-    {"sgd", ClipMethod::none, NoisePolicy::none, "SGD adds no noise"},
-    {"dpsgd-b", ClipMethod::materialize, NoisePolicy::every_row, ""},
-    {"dpsgd-r", ClipMethod::reweight, NoisePolicy::every_row, ""},
-    {"dpsgd-f", ClipMethod::ghost, NoisePolicy::every_row, ""},
-    {"eana", ClipMethod::ghost, NoisePolicy::touched_rows,
-     "EANA adds no noise to rows that no example used, which shows who was not there"},
-    {"lazydp-no-ans", ClipMethod::ghost, NoisePolicy::lazy_each_step, ""},
-    {"lazydp", ClipMethod::ghost, NoisePolicy::lazy_aggregated, ""},
-}};
+inline constexpr std::array kRecipes = {
+    Recipe{"sgd", ClipMethod::none, NoisePolicy::none, "SGD adds no noise"},
+    Recipe{"dpsgd-b", ClipMethod::materialize, NoisePolicy::every_row, ""},
+    Recipe{"dpsgd-r", ClipMethod::reweight, NoisePolicy::every_row, ""},
+    Recipe{"dpsgd-f", ClipMethod::ghost, NoisePolicy::every_row, ""},
+    Recipe{"eana", ClipMethod::ghost, NoisePolicy::touched_rows,
+           "EANA adds no noise to rows that no example used, which shows who was not there"},
+    Recipe{"lazydp-no-ans", ClipMethod::ghost, NoisePolicy::lazy_each_step, ""},
+    Recipe{"lazydp", ClipMethod::ghost, NoisePolicy::lazy_aggregated, ""},
+};
 
 inline const Recipe& recipe(std::string_view name) {
   std::string known;
