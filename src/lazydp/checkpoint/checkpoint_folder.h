@@ -70,7 +70,7 @@ class CheckpointFolder {
   bool holds(Trainer& trainer) const;
   void remove_other_rows() const;
   void write_settled_rows(Trainer& trainer, const Metadata& metadata, const Progress& progress);
-  const Passphrase* passphrase() const { return lock_ ? &*lock_ : nullptr; }
+  const Passphrase* passphrase() const { return passphrase_ ? &*passphrase_ : nullptr; }
   void remove_overtaken() const;
   void remove_lost_parts() const;
   void remove_unfinished() const;
