@@ -22,7 +22,7 @@ TEST(Cell, DistinctCellsHaveDisjointBlocks) {
         for (const RowId row : {RowId{0}, RowId{1}, RowId{255}, RowId{256}, kMaxRows - 1}) {
           for (const Step step : {Step{0}, Step{1}, Step{2}, kLastStep}) {
             for (const std::uint32_t draw : {0u, 1u, 2u, (1u << 20) - 1}) {
-              const Counter first = first_block({purpose, draws, table, row, step, draw});
+              const Counter first = first_block({purpose, kind, table, row, step, draw});
               EXPECT_EQ(first.low & 0x1FFF, 0u) << "13 bits are free for the block number";
               seen.emplace(first.high, first.low);
               ++cells;
