@@ -75,7 +75,7 @@ Plan plan_of(const AuditedRun& run) {
 // Everything that a process loses when it ends: a restart makes another Life.
 struct Life {
   Dlrm model = Dlrm(canary_shape());
-  std::vector<float> rows;  // of tables in memory
+  std::vector<float> rows;  // weights of tables in memory
   std::vector<Table> in_memory;
   std::unique_ptr<TableFiles> files;
   Units units;

@@ -36,7 +36,7 @@ struct AuditedRun {
 struct Released {
   std::vector<float> initial;
   std::vector<double> change = {};
-  int rows_left_alone = 0;  // of the canary's rows
+  int rows_left_alone = 0;  // the canary's rows that did not change
   Ledger ledger = {};
 };
 

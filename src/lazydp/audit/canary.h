@@ -22,7 +22,7 @@ inline constexpr std::uint64_t kCanaryUnits =
     5;  // including the canary: the size that is declared public
 
 ModelShape canary_shape();
-RowId canary_row();  // the same in every table
+RowId canary_row();  // equal in every table
 
 class CanaryData final : public Dataset {
  public:
@@ -67,7 +67,7 @@ class CanaryCrowd final : public Dataset {
   const Dataset* base_;
   std::uint64_t others_;
   std::size_t features_;
-  std::vector<RowId> first_rows_;  // of the canaries, in each table
+  std::vector<RowId> first_rows_;  // first row of the canaries, in each table
   std::vector<RowId> rows_;
   std::vector<std::uint64_t> present_;
 };

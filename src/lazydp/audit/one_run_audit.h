@@ -55,8 +55,9 @@ CanaryScores train_with_canaries(const OneRunAudit& audit, double noise_multipli
 
 struct OneRunFinding {
   OneRunGuesses guesses;
-  double p_value = 1.0;         // under the claimed trade-off curve
-  double proven_epsilon = 0.0;  // of any curve, at the budget's delta, with confidence 1 - alpha
+  double p_value = 1.0;  // under the claimed trade-off curve
+  double proven_epsilon =
+      0.0;  // holds for any curve, at the budget's delta, with confidence 1 - alpha
   Verdict verdict = Verdict::nothing;
 
   bool caught() const { return verdict == Verdict::broken; }

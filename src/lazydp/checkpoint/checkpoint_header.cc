@@ -41,7 +41,8 @@ void read_state(SealedReader& file, const OptimizerHead& there, Settled settled,
 namespace {
 
 constexpr std::size_t kAtATime = std::size_t{1} << 16;
-constexpr std::size_t kUsualNumbers = 2;  // of a clock; files only mention other numbers
+constexpr std::size_t kUsualNumbers =
+    2;  // numbers a step of a clock; a file states only another count
 
 std::string hex(const Seed::Bytes& bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";

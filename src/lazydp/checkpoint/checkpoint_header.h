@@ -48,20 +48,20 @@ struct SettledRows {
 
 // Says where the rows are of tables that are in files.
 struct StoredTables {
-  TablePlaces places;   // of rows that were needed; unused in a settled state
-  SettledRows settled;  // of all other rows, once the run had a settled state
+  TablePlaces places;   // slots of rows that were needed; unused in a settled state
+  SettledRows settled;  // source of all other rows, once the run had a settled state
 };
 
 struct CheckpointHead {
   Step step = 0;
   bool settled = false;  // no row is late, and `seed` is that of the steps to come
-  Json settings = {};    // of the writer; a run continues only under equal ones
+  Json settings = {};    // the writer's; a run continues only under equal ones
   Seed seed;
   Ledger spent = {};
   std::string no_claim = {};  // why nothing may be claimed for these steps; empty if something may
   std::string unit = {};      // the unit that they protect, in words
   Json sections = {};         // the sections that follow: names and sizes
-  OptimizerHead optimizer = {};             // of dense weights; its state comes last
+  OptimizerHead optimizer = {};             // the dense weights' optimizer; its state comes last
   std::string save = {};                    // tells one save from another, where there are parts
   int parts = 0;                            // files beside this one, of the ranks that wrote it
   std::optional<StoredTables> tables = {};  // none: they are among the sections

@@ -58,9 +58,9 @@ struct EngineOptions {
 // steps so far. Settle rows before you read them, and all rows before the tables leave the trainer.
 // The noise is a pure function of a secret seed and of (table, row, step): threads change nothing.
 //
-// To stop and go on later: settle_all(), save the weights, and make a new engine on them. Its seed
-// is fresh, and its rows owe nothing. Never go on twice from rows that are not settled: the same
-// gradients would receive two independent noises, and the guarantee would be void.
+// To stop and continue later: settle_all(), save the weights, and make a new engine on them. Its
+// seed is fresh, and its rows owe nothing. Never continue twice from rows that are not settled: the
+// same gradients would receive two independent noises, and the guarantee would be void.
 //
 // Calls of one engine may not overlap. Rows that are settled may be read from any thread.
 class NoiseEngine {

@@ -11,7 +11,7 @@
 
 namespace lazydp {
 
-// Which part of the noise that it missed a late row receives.
+// The part of the noise it missed that a late row receives.
 enum class Missed : std::uint8_t {
   nothing,    // weight decay alone
   this_step,  // the noise of the open step; earlier noise is never made up for

@@ -150,7 +150,7 @@ struct Drift {
 // for `Owed`.
 Drift then(const Drift& first, const Drift& second);
 
-// How (m, w) responds to one unit of g * divisor, the sum.
+// The response of (m, w) to one unit of g * divisor, the sum.
 struct Response {
   double m = 0.0;
   double w = 0.0;

@@ -9,7 +9,7 @@
 
 namespace lazydp {
 
-// What one rank has sent to others so far.
+// Counts the bytes and messages that one rank has sent to others.
 struct Traffic {
   std::uint64_t bytes = 0;
   std::uint64_t messages = 0;

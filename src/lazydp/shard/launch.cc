@@ -51,7 +51,8 @@ namespace {
 // Another rank failed, and its exception says why.
 struct Abandoned {};
 
-// Where ranks that are threads meet: a barrier, mailboxes, and a slot that each rank shows.
+// The meeting point of ranks that are threads: a barrier, mailboxes, and a slot that each rank
+// shows.
 class Board {
  public:
   explicit Board(int ranks) : posts(static_cast<std::size_t>(ranks)), ranks_(ranks) {}
@@ -89,7 +90,7 @@ class Board {
   }
   std::exception_ptr failure() const { return failure_; }
 
-  // What a rank shows to the others between two barriers.
+  // The memory that a rank shows to the others between two barriers.
   struct Post {
     const void* data = nullptr;
     std::span<const std::size_t> counts;

@@ -58,7 +58,7 @@ class RankExchange final : public RowExchange {
   const Layout& layout_;
   std::span<Table> tables_;
   Pooling pooling_;
-  std::array<Asked, 3> asked_;  // of odd and even steps, and of an evaluation
+  std::array<Asked, 3> asked_;  // one for even and one for odd steps, and one for an evaluation
 
   // One matrix for each table, with a vector for each bag that is requested from this rank: pooled,
   // then its gradient.

@@ -96,7 +96,7 @@ class LocalExchange final : public RowExchange {
   Pooling pooling_;
   TableStorage storage_;
   CommThread comm_{alone()};
-  std::array<Asked, 3> asked_;  // of even and odd steps, and of an evaluation
+  std::array<Asked, 3> asked_;  // one for even and one for odd steps, and one for an evaluation
   std::span<const TableGradient> gradients_;
   Tallies tallies_{};
 };

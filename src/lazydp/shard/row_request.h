@@ -66,8 +66,8 @@ class Request {
   std::size_t ranks_;
   std::vector<Outgoing> out_;           // by table and rank
   std::vector<std::uint32_t> message_;  // to others: rank by rank, table by table
-  std::vector<std::uint32_t> lengths_;  // of the message's parts, in the same order
-  std::vector<std::size_t> words_;      // of the message, for each rank
+  std::vector<std::uint32_t> lengths_;  // words in each part of the message, in the same order
+  std::vector<std::size_t> words_;      // words of the message for each rank
   std::vector<std::uint32_t> came_;     // messages received from other ranks
   std::vector<std::uint32_t> came_lengths_;
   std::vector<std::size_t> came_words_;

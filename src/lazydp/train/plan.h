@@ -25,7 +25,7 @@ struct Plan {
   double dense_rate = 0.0;
   DenseRule dense_rule = DenseRule::sgd;
   TableRule table_rule = TableRule::sgd;  // a rule under which noise may wait
-  double weight_decay = 0.0;              // of table rows
+  double weight_decay = 0.0;              // on table rows
   Schedule rate_schedule;
   Schedule noise_schedule;
   Schedule clip_schedule;

@@ -30,7 +30,7 @@ namespace lazydp {
 // data may see them, and they are no part of the released model.
 struct StepReport {
   Step step = 0;
-  std::size_t examples = 0;  // of all ranks
+  std::size_t examples = 0;  // on all ranks
   double mean_loss = 0.0;    // over examples whose loss is finite; NaN for an empty batch
   StageClock::Seconds seconds{};
   RowTraffic rows;

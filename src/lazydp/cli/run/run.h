@@ -34,7 +34,7 @@ struct RunResult {
   std::uint64_t file_bytes = 0;  // disk space of tables in files; 0: they were in memory
   std::uint64_t history_bytes = 0;
   std::uint64_t peak_rss_bytes = 0;
-  int threads = 0;  // of this rank
+  int threads = 0;  // on this rank
   int ranks = 1;
   std::uint64_t exchanged_bytes = 0;  // sent by this rank to others while it trained
   CommThread::Times exchange;         // times of the communication thread
