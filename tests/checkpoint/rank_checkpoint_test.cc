@@ -115,8 +115,7 @@ TEST(RankCheckpoint, PartsWithoutAManifestAreNoCheckpoint) {
   const std::string path = scratch / "checkpoint";
   const std::vector<Step> at = {2, 4};
   train_and_save(3, {}, "lazydp", path, at);
-  std::filesystem::remove(path +
-                          "/step-0000000004.unsettled");  // as if killed before it was written
+  std::filesystem::remove(path + "/step-0000000004.unsettled");  // as if killed earlier
   CheckpointFolder folder(path, Json{{"a", 1}}, std::nullopt);
   EXPECT_EQ(folder.open()->head().step, 2u);
   EXPECT_EQ(names(path, "-part-").size(), 3u);

@@ -18,8 +18,8 @@ enum class Canary : std::uint8_t {
 
 enum class Presence : std::uint8_t { without, with };
 
-inline constexpr std::uint64_t kCanaryUnits =
-    5;  // including the canary: the size that is declared public
+// Includes the canary: the size that is declared public.
+inline constexpr std::uint64_t kCanaryUnits = 5;
 
 ModelShape canary_shape();
 RowId canary_row();  // equal in every table

@@ -56,8 +56,8 @@ CanaryScores train_with_canaries(const OneRunAudit& audit, double noise_multipli
 struct OneRunFinding {
   OneRunGuesses guesses;
   double p_value = 1.0;  // under the claimed trade-off curve
-  double proven_epsilon =
-      0.0;  // holds for any curve, at the budget's delta, with confidence 1 - alpha
+  // Holds for any curve, at the budget's delta, with confidence 1 - alpha.
+  double proven_epsilon = 0.0;
   Verdict verdict = Verdict::nothing;
 
   bool caught() const { return verdict == Verdict::broken; }

@@ -81,8 +81,8 @@ class CheckpointFolder {
   std::string path_;
   Json settings_;
   std::optional<Lock> lock_;
-  std::optional<Step>
-      held_;             // the state of this step is here, and its trainer belongs to this folder
+  // The state of this step is here, and its trainer belongs to this folder.
+  std::optional<Step> held_;
   SettledRows settled_;  // source of the rows that tables in files have not needed since
 };
 

@@ -41,8 +41,8 @@ void read_state(SealedReader& file, const OptimizerHead& there, Settled settled,
 namespace {
 
 constexpr std::size_t kAtATime = std::size_t{1} << 16;
-constexpr std::size_t kUsualNumbers =
-    2;  // numbers a step of a clock; a file states only another count
+// A clock's numbers for each step; a file states the count only if it is another.
+constexpr std::size_t kUsualNumbers = 2;
 
 std::string hex(const Seed::Bytes& bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";

@@ -71,8 +71,7 @@ class NoiseEngine {
   NoiseEngine(std::span<const BorrowedTable> tables, const EngineOptions& options);
   ~NoiseEngine();
 
-  NoiseEngine(const NoiseEngine&) =
-      delete;  // noise that the tables are owed must not be added twice
+  NoiseEngine(const NoiseEngine&) = delete;  // owed noise must not be added twice
   NoiseEngine& operator=(const NoiseEngine&) = delete;
 
   // On return the rows that `ids` names are settled. Call this before each look-up.

@@ -34,7 +34,7 @@ struct DenseStep {
 
 // Every dense weight is read at every step, so none of its noise can wait: it is added to the
 // gradient before the rule sees it. Whatever the rule then computes, linear or not, it computes
-// from a private value, and costs no further privacy.
+// from a private value, at no further cost in privacy.
 class DenseOptimizer {
  public:
   DenseOptimizer(DenseRule rule, std::size_t weights);

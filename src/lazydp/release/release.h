@@ -22,8 +22,8 @@ struct ReleaseNotes {
   double delta = 0.0;
   ModelShape shape = {};
   Json data = {};  // schema, or the name of a synthetic task
-  std::optional<Metrics> metrics =
-      {};  // computed on private data: only if the user wants to publish them
+  // Computed on private data: set only if the user wants to publish them.
+  std::optional<Metrics> metrics = {};
 };
 
 class CheckpointFolder;

@@ -59,8 +59,7 @@ class Communicator {
   const Traffic& traffic() const { return traffic_; }
 
  protected:
-  virtual void exchange(Slices<const void> out,
-                        Slices<void> in) = 0;  // counts are in words of four bytes
+  virtual void exchange(Slices<const void> out, Slices<void> in) = 0;  // four-byte words
 
   // Counts what this rank sends to others: its fragments for each rank, or its part of a sum, every
   // part of which goes around once to be added up and once to be distributed.

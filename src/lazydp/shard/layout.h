@@ -40,8 +40,8 @@ class Layout {
  private:
   int ranks_;
   std::vector<RowId> rows_;
-  std::vector<std::vector<RowId>>
-      first_;  // tables that are cut: the first row of each rank, then the number of rows
+  // For tables that are cut: the first row of each rank, then the number of rows.
+  std::vector<std::vector<RowId>> first_;
   std::vector<double> per_row_;  // ranks / rows
 };
 

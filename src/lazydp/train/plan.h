@@ -40,12 +40,10 @@ struct Plan {
 
 // Options that may change speed and memory, but neither the claim nor (to rounding) the model.
 struct Performance {
-  bool settle_ahead =
-      false;  // settle the next batch's rows after an update, instead of when it is read
-  bool read_ahead = false;  // read the next batch on a thread of its own while a step is computed
-  NoisePasses kernels = NoisePasses::fused;  // split: for timing the paper's stages
-  std::size_t materialize_bytes = std::size_t{2}
-                                  << 30;  // bytes of gradients that DP-SGD(B) may hold at a time
+  bool settle_ahead = false;  // settle the next batch's rows after an update, not on reading
+  bool read_ahead = false;    // read the next batch on a thread of its own while a step is computed
+  NoisePasses kernels = NoisePasses::fused;              // split: for timing the paper's stages
+  std::size_t materialize_bytes = std::size_t{2} << 30;  // most that DP-SGD(B) holds at a time
 };
 
 // The values that --settle and --stages take.

@@ -11,8 +11,7 @@ namespace lazydp::cli {
 namespace {
 
 constexpr std::uint64_t kManyTables = 65'000;
-constexpr std::uint64_t kAnySize = std::uint64_t{1}
-                                   << 40;  // ModelShape::validate sets the real limits
+constexpr std::uint64_t kAnySize = std::uint64_t{1} << 40;  // ModelShape::validate limits it
 
 // Parses 13-64-16; a config file's list arrives as 13,64,16.
 std::vector<std::size_t> parse_widths(std::string_view name, const std::string& text) {

@@ -64,8 +64,8 @@ struct PersistentRun {
   SaveOptions keeping;
   CheckpointFolder folder;
   std::unique_ptr<CheckpointReader> from;  // where to continue; null: at the beginning
-  std::function<void()>
-      goes_on;  // called once the checkpoint was read and found whole, before the first step
+  // Called once the checkpoint was read and found whole, before the first step.
+  std::function<void()> goes_on;
 };
 
 // Throws PrivacyError, with every difference, for settings that are not those of the checkpoint.
