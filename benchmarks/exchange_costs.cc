@@ -1,5 +1,5 @@
-// What a message between ranks costs here, and a byte: the coefficients of docs/scaling.md.
-// Usage: mpirun -n R exchange_costs. The first rank prints one line of JSON.
+// Measures the cost of a message between ranks on this machine, and of a byte: the coefficients of
+// docs/scaling.md. Usage: mpirun -n R exchange_costs. The first rank prints one line of JSON.
 
 #include <algorithm>
 #include <chrono>
@@ -29,7 +29,7 @@ double seconds_of(Communicator& ranks, int calls, Call&& call) {
   return seconds[seconds.size() / 2];
 }
 
-// As many words from every rank to every other.
+// Sends as many words from every rank to every other.
 double all_to_all(Communicator& ranks, std::size_t words, int calls) {
   const auto size = static_cast<std::size_t>(ranks.size());
   std::vector<std::size_t> counts(size, words);

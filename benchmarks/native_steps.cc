@@ -1,6 +1,6 @@
-// Steps of the native trainer when another program asks for them, so that both can be timed in
-// turn: native_steps FLAGS takes those of `lazydp bench steps` that say what to time; a line on
-// standard input asks for a step of every contender, a line of JSON answers with their
+// Takes steps of the native trainer when another program requests them, so that both can be timed
+// in turn: native_steps FLAGS takes those flags of `lazydp bench steps` that say what to time; a
+// line on standard input requests a step of every contender, and a line of JSON answers with their
 // milliseconds.
 
 #include <algorithm>
@@ -50,7 +50,7 @@ void take_turns(const FlagTexts& given) {
       times.add(contender.trainer->step());
       ms[std::string(contender.trainer->plan().recipe.name)] = times.compute_ms().front();
     }
-    std::cout << ms << std::endl;  // now: whoever asked waits for it
+    std::cout << ms << std::endl;  // flushes: the caller waits for it
   }
 }
 

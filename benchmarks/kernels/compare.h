@@ -1,5 +1,5 @@
 #pragma once
-// A kernel, the reference beside it, and what is asked of their ratio.
+// Compares a kernel with its reference: the two, and the largest ratio that is allowed.
 
 #include <benchmark/benchmark.h>
 
@@ -13,8 +13,8 @@ namespace lazydp::bench {
 struct Timed {
   std::string name;
   int threads = 1;
-  double items = 0.0;     // of work a run: normals, rows, ids, floating-point operations
-  std::string unit = {};  // of one item: "normal", "row", …
+  double items = 0.0;     // work in a run: normals, rows, ids, floating-point operations
+  std::string unit = {};  // name of one item: "normal", "row", …
   std::function<void()> run = {};
 };
 
@@ -27,7 +27,7 @@ struct Claim {
   std::string ours = {};
   std::vector<std::string> references = {};
   Beside beside = Beside::slowest;
-  double most = 0.0;            // of the times of an item
+  double most = 0.0;            // largest ratio of the times of an item
   double items_per_second = 0;  // instead, where there is no reference
 };
 

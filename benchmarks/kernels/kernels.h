@@ -1,5 +1,5 @@
 #pragma once
-// What each file of this folder registers.
+// The benchmarks that each file of this folder registers.
 
 #include <cstddef>
 

@@ -55,7 +55,7 @@ void stream(Pools& pools) {
   });
 }
 
-// The same with a write to each of a row's lines.
+// Reads the rows as above, and writes to each of a row's lines.
 void write_stream(Pools& pools) {
   const std::span<const Bags> bags = pools.work.next_bags();
   parallel_for(kShape.tables, [&](std::size_t k) {

@@ -19,7 +19,7 @@ struct Rows {
         lazy(NoisePolicy::lazy_aggregated, work.tables(), clock, noise, WeightDecay::off),
         plain(NoisePolicy::none, work.tables(), clock, noise, WeightDecay::off) {}
 
-  // A step later everybody is late again.
+  // Opens a step: every row is late again.
   Step pass() { return clock.open(1e-9, 1.0, 1.0); }
 
   Workload work;

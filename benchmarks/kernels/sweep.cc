@@ -44,7 +44,7 @@ void sweep(Eager& eager) {
   eager.updates.apply(t, {&none, 1}, eager.stages);
 }
 
-// The same noise, into rows that stay in a core's cache.
+// Adds the same noise to rows that stay in a core's cache.
 void noise_alone(Eager& eager) {
   const NoiseCells cells =
       eager.noise.table(0, eager.tables[0].rows(), kDim, CellKind::each_step, 1);

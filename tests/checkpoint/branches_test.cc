@@ -1,4 +1,4 @@
-// A state may lead to one model only, and a branch inherits what its state may claim.
+// A state may lead to one model only, and a branch inherits the limits on its state's claim.
 
 #include <gtest/gtest.h>
 
@@ -16,8 +16,8 @@ using oracle::plan_of;
 using oracle::Settings;
 using oracle::World;
 
-// MATH: release a copy at step s and go on from the unsettled state; the same gradients would get
-// two independent noises, which average out.
+// MATH: release a copy at step s and continue from the unsettled state; the same gradients would
+// get two independent noises, which average out.
 TEST(TwoBranches, AreImpossible) {
   const TemporaryFolder scratch;
   CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);

@@ -121,7 +121,7 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, ResumedWithMomentum,
                            return name;
                          });
 
-// From a settled state somebody may branch to another rule, which then starts with nothing.
+// From a settled state a run may branch to another rule, which then starts with nothing.
 TEST_P(ResumedWithRule, ABranchMayChooseAnotherRule) {
   Settings s;
   s.dense_rule = GetParam();

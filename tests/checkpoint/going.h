@@ -1,5 +1,5 @@
 #pragma once
-// Runs that are kept in a folder and go on from there.
+// Runs that are kept in a folder and continue from there.
 
 #include <algorithm>
 #include <filesystem>
@@ -22,7 +22,7 @@ inline std::vector<std::string> names(const std::string& folder) {
   return found;
 }
 
-// A world and a trainer in it, as a run starts or as it goes on.
+// A world and a trainer in it, as a run starts or continues.
 struct Going : World {
   std::unique_ptr<Sampler> batches;
   std::unique_ptr<Trainer> owner;  // until it is released

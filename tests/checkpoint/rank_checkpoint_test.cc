@@ -1,4 +1,4 @@
-// Checkpoints and releases of several ranks, taken up by other numbers of them.
+// Checkpoints and releases of several ranks, continued by other numbers of ranks.
 
 #include <gtest/gtest.h>
 
@@ -106,7 +106,7 @@ TEST(RankCheckpoint, HasAPartForEachRankAndLeavesNoneBehind) {
   const std::string path = scratch / "checkpoint";
   const std::vector<Step> at = {2, 4, 6, 6};  // the last one twice
   train_and_save(3, {}, "lazydp", path, at);
-  EXPECT_EQ(names(path, "-part-").size(), 6u);  // of the newest two
+  EXPECT_EQ(names(path, "-part-").size(), 6u);  // parts of the newest two
   EXPECT_EQ(names(path, "").size(), 8u);
 }
 
@@ -115,7 +115,7 @@ TEST(RankCheckpoint, PartsWithoutAManifestAreNoCheckpoint) {
   const std::string path = scratch / "checkpoint";
   const std::vector<Step> at = {2, 4};
   train_and_save(3, {}, "lazydp", path, at);
-  std::filesystem::remove(path + "/step-0000000004.unsettled");  // as if killed before it came
+  std::filesystem::remove(path + "/step-0000000004.unsettled");  // as if killed earlier
   CheckpointFolder folder(path, Json{{"a", 1}}, std::nullopt);
   EXPECT_EQ(folder.open()->head().step, 2u);
   EXPECT_EQ(names(path, "-part-").size(), 3u);

@@ -1,4 +1,4 @@
-// Tables in files train, stop, go on and leave as tables in memory do, bit for bit.
+// Tables in files train, stop, continue and are released as tables in memory are, bit for bit.
 
 #include "lazydp/embedding/storage/table_files.h"
 
@@ -129,8 +129,8 @@ TEST_P(TablesInFiles, GoOnFromEitherCheckpointBitForBit) {
   }
 }
 
-// Whoever is told to stop right after a checkpoint, and again right after going on, saves the same
-// step again and again: the checkpoint before stays one that can be gone back to.
+// A run that is stopped right after a checkpoint, and again right after it continues, saves the
+// same step again and again: it must stay possible to go back to the checkpoint before.
 TEST_P(TablesInFiles, GoBackHoweverOftenAStepIsSaved) {
   const Settings s = settings();
   Going whole(s, algorithm(), Seed::fixed(9));

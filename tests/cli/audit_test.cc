@@ -34,7 +34,7 @@ TEST(AuditVerb, SaysWhatItProvesAndForWhom) {
   }
 }
 
-// What it once printed for "499 false alarms in 500 runs" was that the claim stands.
+// For "499 false alarms in 500 runs" it once printed that the claim stands.
 TEST(AuditVerb, NeverSaysOfTooFewRunsThatTheClaimStands) {
   const Workplace place;
   const auto json = place.json({"audit", "--runs", "1000", "--seed", "1"});

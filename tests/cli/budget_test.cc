@@ -1,4 +1,4 @@
-// Runs under a budget, and what they would claim, need and take.
+// Runs under a budget, and the claims, needs and times that they announce.
 
 #include <gtest/gtest.h>
 
@@ -39,7 +39,8 @@ TEST(Budget, IsKeptAndSaidSo) {
   EXPECT_EQ(train(at, {"--epsilon", "1", "--algorithm", "eana"}).code, 3);
 }
 
-// Where nothing is claimed, a budget may have been kept but nobody may read that it protects.
+// Where nothing is claimed, a budget may have been kept, but nothing printed may suggest that it
+// protects.
 TEST(Budget, IsNoClaimUnderAFixedSeedButStillEndsTheRun) {
   const Workplace at;
   const Words noise = {"--epsilon", "1", "--noise-multiplier", "0.3", "--delta", "1e-8"};
@@ -52,7 +53,7 @@ TEST(Budget, IsNoClaimUnderAFixedSeedButStillEndsTheRun) {
   EXPECT_EQ(chosen.out.find("was chosen to meet it"), std::string::npos);
 }
 
-// Of 7,000 examples: one in 7,000 is 1.43e-4.
+// There are 7,000 examples: one in 7,000 is 1.43e-4.
 TEST(Delta, ThatGivesSomebodyAwayIsRefusedUnlessForced) {
   const Workplace at;
   ASSERT_EQ(at.run({"generate", "--synthetic", "uniform", "--rows", "50,70", "--pooling", "3",
@@ -97,7 +98,8 @@ TEST(Delta, ThatGivesSomebodyAwayIsRefusedUnlessForced) {
   EXPECT_LT(usual["delta"].get<double>(), 1e-7) << "the default is below one in the examples too";
 }
 
-// A run that was begun before such a delta was refused goes on, and out, if somebody insists.
+// A run that was begun before such a delta was refused continues, and is released, if the user
+// insists.
 TEST(Delta, OfAnOlderRunCanBeForced) {
   const Workplace at;
   ASSERT_EQ(at.run(tiny({"train", "--quiet", "--delta", "1e-4", "--force"},

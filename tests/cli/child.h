@@ -57,7 +57,7 @@ class Child {
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
   }
 
-  // Whoever takes the process's number waits for it.
+  // Hands the process over: the caller that takes its number waits for it.
   pid_t leave() {
     running_ = false;
     return pid_;

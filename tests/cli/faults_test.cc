@@ -1,4 +1,4 @@
-// What can go wrong around a run: its disk fills, its files are damaged or vanish, memory is short.
+// Faults around a run: its disk fills, its files are damaged or vanish, memory is short.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// Runs that are trained further, and lost while they begin to: whatever is left goes on as if
-// nothing had happened.
+// Runs that are trained further, and killed while they begin to: the files that are left continue
+// as if nothing had happened.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,8 @@ class Longer : public testing::Test {
     ASSERT_EQ(ledger(at_, "twelve"), std::vector<int>{12});
   }
 
-  // As it is left by who was ended after the model was put aside, or after the new config.toml.
+  // Makes a run as a process leaves it that ended after it put the model aside, or after it wrote
+  // the new config.toml.
   std::string left(const std::string& name, bool with_new_config) {
     fs::copy(at_ / "run", at_ / name, fs::copy_options::recursive);
     fs::rename(at_ / (name + "/model"), at_ / (name + "/model-step-6"));
@@ -74,7 +75,8 @@ TEST_F(Longer, LostAfterItsConfigItGoesOnToTheNewNumberOfSteps) {
   }
 }
 
-// Steps that nobody kept have drawn noise. Whoever then goes on in another way draws other noise.
+// Steps that no checkpoint kept have drawn noise. A run that then continues in another way draws
+// other noise.
 TEST_F(Longer, LostAfterItsConfigItMayGoOnOtherwiseUnderAnotherKey) {
   fs::copy(at_ / "run", at_ / "nine", fs::copy_options::recursive);
   ASSERT_EQ(resumed("nine", {"--steps", "9"}).code, 0);
@@ -95,7 +97,7 @@ struct Change {
 
 class KilledWhileItChanges : public testing::TestWithParam<Change> {};
 
-// The same command, as often as it takes.
+// Repeats one command until it succeeds.
 TEST_P(KilledWhileItChanges, ARunEndsInTheSameModel) {
   const Change& change = GetParam();
   const Workplace at;

@@ -1,4 +1,4 @@
-// From flags to values: defaults, and what each flag changes.
+// From flags to values: defaults, and the change that each flag makes.
 
 #include <gtest/gtest.h>
 

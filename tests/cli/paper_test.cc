@@ -1,5 +1,5 @@
-// lazydp bench paper, run whole at its smallest: the shape of what it writes, and numbers that do
-// not depend on the machine.
+// lazydp bench paper, run whole at its smallest: the shape of its files, and numbers that do not
+// depend on the machine.
 
 #include <gtest/gtest.h>
 

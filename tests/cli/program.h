@@ -89,7 +89,7 @@ inline std::string weights(const Workplace& at, const std::string& model) {
   return file.substr(sizeof(header) + header);
 }
 
-// What a folder and those in it hold, by name.
+// Returns the contents of all files in a folder and the folders within it, by name.
 inline std::vector<std::pair<std::string, std::string>> all_of(
     const std::filesystem::path& folder) {
   std::vector<std::pair<std::string, std::string>> found;

@@ -1,4 +1,4 @@
-// What somebody who waits gets to see.
+// The progress that a waiting user sees.
 
 #include "lazydp/report/progress.h"
 

@@ -1,4 +1,4 @@
-// Commands that cannot go on with a run: each is refused before anything is written.
+// Commands that cannot continue a run: each is refused before anything is written.
 
 #include <gtest/gtest.h>
 
@@ -119,7 +119,7 @@ class RefusedResume : public testing::Test {
     EXPECT_EQ(steps, 10);
   }
 
-  // What is wrong with a run whichever it is.
+  // Returns the commands that are wrong for every run.
   static std::vector<Bad> always() {
     return {
         {{"--steps", "5"}, 2, "has taken 8"},
@@ -223,7 +223,7 @@ TEST_F(RefusedResume, WithAnotherKeyOrNoneChangesNothing) {
   expect_usable("locked", false, {"--key-file", "some.key"});
 }
 
-// What is damaged beside the checkpoint is found before the state is settled for other settings.
+// Damage beside the checkpoint is found before the state is settled for other settings.
 TEST_F(RefusedResume, WhereSomethingElseIsDamagedChangesNothing) {
   for (const char* name : {"metrics.jsonl", "model/card.json"}) {
     fs::copy(*at_ / "noise-released", *at_ / "damaged", fs::copy_options::recursive);
@@ -244,7 +244,7 @@ TEST_F(RefusedResume, MoreStepsAndEpochsComeOnTopOfThoseTaken) {
     for (const auto& event : card["ledger"]) steps.push_back(event["steps"]);
     return steps;
   };
-  // As they are: only a settled state, or the same settings.
+  // Runs continue as they are only from a settled state, or under the same settings.
   fs::copy(*at_ / "noise-released", *at_ / "more", fs::copy_options::recursive);
   Ran ran = at_->run({"resume", "more", "--quiet", "--more-steps", "3"});
   ASSERT_EQ(ran.code, 0) << ran.err;

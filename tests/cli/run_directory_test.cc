@@ -262,7 +262,7 @@ TEST(RunFolder, MetricsReachTheCardOnlyWhenAskedTo) {
   EXPECT_EQ(again.code, 0) << again.err;
   EXPECT_EQ(model_of(at, "run"), model);
 
-  // Learning rates that nobody chose follow the number of steps, and are no changed mechanism.
+  // Learning rates that are defaults follow the number of steps, and are no changed mechanism.
   const Ran further = at.run({"resume", "run", "--epochs", "0.5", "--quiet"});
   EXPECT_EQ(further.code, 0) << further.err;
 }

@@ -32,8 +32,8 @@ TEST_P(Signals, ASignalIsAnsweredWithACheckpointAndHowToGoOn) {
   }
 }
 
-// A signal that comes when all steps are taken, while rows are settled, the model is evaluated or
-// written: what was trained is there, and goes on to the same model.
+// A signal comes when all steps are taken, while rows are settled, the model is evaluated or
+// written: the trained state is there, and continues to the same model.
 TEST_P(Signals, ASignalAfterTheLastStepLosesNothing) {
   const Workplace at;
   constexpr int kSteps = 20;

@@ -1,4 +1,4 @@
-// Tables in files: what is asked of the disk, and where they are found again.
+// Tables in files: the disk space they need, and where they are found again.
 
 #include <gtest/gtest.h>
 

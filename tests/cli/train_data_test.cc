@@ -11,8 +11,8 @@
 namespace lazydp::cli {
 namespace {
 
-// The same examples from a file and from the task that made it: the same model to the last bit,
-// with settling ahead or on read, and whatever the number of threads.
+// Training on a file and on the task that made it gives the same model to the last bit, with
+// settling ahead or on read, and whatever the number of threads.
 TEST(TrainOnData, IsTrainingOnWhatTheFileHolds) {
   const Workplace place;
   const ClickTask click = make_click_task(ClickSize::small);
@@ -61,7 +61,7 @@ positive = "1"
       text += "u" + std::to_string(i % 200) + ",i" + std::to_string(i * 7 % 41) + "," +
               std::to_string(i * 7 % 41 < 20) + "\n";
     }
-    text += ",i3,1\n,i4,1\n";  // two rows of nobody
+    text += ",i3,1\n,i4,1\n";  // two rows without a key
     place_.write("a.csv", text);
     place_.run({"convert", "csv", "--schema", "s.toml", "a.csv", "a.ldp"});
   }
@@ -73,7 +73,7 @@ TEST_F(TrainOnUsers, ProtectsAUserAndSaysSo) {
   const auto json = place_.json({"train", "--data", "a.ldp", "--privacy-unit", "user", "--test",
                                  "0", "--batch", "20", "--steps", "10"});
   ASSERT_EQ(place_.last().code, 0) << place_.last().err;
-  EXPECT_EQ(json["units"], 202);  // each row of nobody is a unit
+  EXPECT_EQ(json["units"], 202);  // each row without a key is a unit
   EXPECT_DOUBLE_EQ(json["sampling_rate"], 20.0 / 202.0);
   EXPECT_NE(
       json["claim"].get<std::string>().find("adding or removing all examples of one value of user"),
@@ -140,7 +140,7 @@ TEST_F(TrainOnUsers, ReleasesASchemaAndTheProtectedUnitOnTheCard) {
             std::string::npos);
 }
 
-// The file may lie elsewhere when a run goes on; what it holds may not have changed.
+// The file may lie elsewhere when a run continues; its contents may not have changed.
 TEST_F(TrainOnUsers, GoesOnOnlyWithItsOwnData) {
   const Words begin = {"train",
                        "--data",

@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Train, EveryAlgorithm, testing::ValuesIn([] {
                            return name;
                          });
 
-// What a run computes, as opposed to how long it took.
+// Returns the results of a run without its timings.
 nlohmann::json results(nlohmann::json json) {
   for (const char* timing :
        {"step_ms", "stages_ms", "steps_per_second", "settle_all_ms", "peak_rss_bytes", "threads"}) {

@@ -1,4 +1,4 @@
-// What a run leaves for people to watch: metrics.jsonl, TensorBoard's events, report.html.
+// The files in which a run can be watched: metrics.jsonl, TensorBoard's events, report.html.
 
 #include <gtest/gtest.h>
 
@@ -79,7 +79,8 @@ TEST_F(WatchedRun, TellsAucAndEpsilonWhileItTrains) {
   }
 }
 
-// Of the format: every record's length and bytes have the checksum that stands behind them.
+// The format requires it: every record's length and bytes have the checksum that stands behind
+// them.
 TEST_F(WatchedRun, LeavesEventFilesWhoseChecksumsHold) {
   std::vector<std::string> files;
   for (const auto& entry : fs::directory_iterator(place_ / "run/tensorboard")) {
@@ -122,7 +123,7 @@ TEST_F(WatchedRun, EndsWithAPageThatStandsAlone) {
             fs::perms::owner_read | fs::perms::owner_write);
 }
 
-// What a model_and_tables after the checkpoint had logged is not there twice.
+// Lines that a run logged after the checkpoint are not there twice once it continues.
 TEST(WatchedRuns, GoOnWithTheirLog) {
   const Workplace place;
   const Words begin = {"train", "--steps", "8",   "--batch",      "512",    "--seed",

@@ -1,5 +1,5 @@
-// What the program says about itself: help, manual, completion, colours. All of it is made of the
-// same tables of verbs and flags, so each is compared with another.
+// The program's texts about itself: help, manual, completion, colours. All of them are made from
+// the same tables of verbs and flags, so each is compared with another.
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
-// What the public headers offer of privacy accounting, as another program calls it. The folder
-// privacy/ has tests of its own; here each function is called once, and linked.
+// The privacy accounting of the public headers, as another program calls it. The folder privacy/
+// has tests of its own; here each function is called once, and linked.
 
 #include <gtest/gtest.h>
 

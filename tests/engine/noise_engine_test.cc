@@ -15,7 +15,7 @@ constexpr std::size_t kDim = 4;
 constexpr StepRule kRule = {
     .learning_rate = 0.5, .clip_norm = 2.0, .noise_multiplier = 1.5, .expected_batch = 8.0};
 
-// Two tables of somebody's, and an engine on them.
+// A caller's two tables, and an engine on them.
 struct Somebody {
   explicit Somebody(const EngineOptions& options, std::size_t rows = 6)
       : first(rows * kDim, 1.0f), second(rows * kDim, -2.0f), engine(tables(), options) {}
@@ -69,7 +69,7 @@ TEST(NoiseEngine, DecayReachesRowsThatNobodyReads) {
   EXPECT_NEAR(somebody.first[1 * kDim + 1], w, 1e-6);
 }
 
-// Lazy noise drawn step by step is the noise of eager DP-SGD, whoever settles when.
+// Lazy noise drawn step by step is the noise of eager DP-SGD, whenever rows are settled.
 TEST(NoiseEngine, LateNoiseEqualsEagerNoise) {
   Somebody eager({.policy = NoisePolicy::every_row, .decays = true, .fixed_seed = 7});
   Somebody lazy({.policy = NoisePolicy::lazy_each_step, .decays = true, .fixed_seed = 7});

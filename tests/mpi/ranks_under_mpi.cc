@@ -1,4 +1,4 @@
-// The checks of ranks, by processes that mpirun started: every one of them runs all.
+// The checks of ranks, in processes that mpirun started: each of them runs all.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Whether two released models hold the same weights: same_model A B TOLERANCE.
+// Reports whether two released models hold the same weights: same_model A B TOLERANCE.
 
 #include <algorithm>
 #include <cmath>

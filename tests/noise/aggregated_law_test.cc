@@ -29,8 +29,8 @@ double variance(Step from, Step to) {
   return sum;
 }
 
-// What a row read at steps 10, 30, 31 and at the end holds at each of these moments, in units of
-// the deviation it should have, and the increments between them in theirs.
+// The values of a row read at steps 10, 30, 31 and at the end, at each of these moments, in units
+// of the deviation they should have, and the increments between them in theirs.
 struct Samples {
   oracle::Normality at[4];
   oracle::Normality increments[4];

@@ -1,4 +1,4 @@
-// Dense weights: gradient and noise of the step at once, by each rule.
+// Dense weights receive the gradient and the noise of a step at once, by each rule.
 
 #include "lazydp/noise/dense_optimizer.h"
 
@@ -44,7 +44,7 @@ struct PlainWeight {
 
 class EachRule : public testing::TestWithParam<DenseRule> {};
 
-// Of gradients with their noise: 2,500 weights are three rows of noise, the last one short.
+// The gradients have their noise: 2,500 weights are three rows of noise, the last one short.
 TEST_P(EachRule, MovesWeightsAsItsPaperSays) {
   constexpr std::size_t kWeights = 2500;
   const DenseStep step = {.rate = 0.02, .divisor = 4.0, .noise_std = 0.7};
@@ -75,7 +75,7 @@ TEST_P(EachRule, MovesWeightsAsItsPaperSays) {
   for (std::size_t i = 0; i < kWeights; ++i) EXPECT_NEAR(weights[i], plain[i].w, 2e-5) << i;
 }
 
-// All that a rule knows is in its state: a second optimizer that takes it over goes on as the
+// All that a rule knows is in its state: a second optimizer that takes it over continues as the
 // first.
 TEST_P(EachRule, GoesOnFromItsStateBitForBit) {
   constexpr std::size_t kWeights = 1500;

@@ -6,7 +6,7 @@
 
 namespace lazydp::oracle {
 
-// How many allocations succeed before one throws std::bad_alloc; below 0: all do.
+// Returns the number of allocations that succeed before one throws std::bad_alloc; below 0: all do.
 std::atomic<long>& allocations_left();
 
 // Calls `body` with memory that runs out after `allocations` of them. Returns whether it did.

@@ -14,7 +14,7 @@ namespace {
 constexpr RowId kRows = 4;
 constexpr std::size_t kDim = 16;
 
-// What two steps of noise alone make of a part of a table that begins at row `first`.
+// Returns a part of a table, which begins at row `first`, after two steps of noise alone.
 std::vector<float> noise_from(RowId first, NoisePolicy policy, NoisePasses kernels) {
   std::vector<Table> tables;
   tables.emplace_back(TableId{3}, RowRange{first, kRows}, RowId{1} << 39, kDim);

@@ -1,5 +1,5 @@
-// Memory that runs out at every place of every pass over rows: either nothing is lost, or nothing
-// is made of what is left.
+// Memory runs out at every place of every pass over rows: either nothing is lost, or every later
+// use of the tables is refused.
 
 #include "lazydp/noise/settle_guard.h"
 
@@ -183,7 +183,7 @@ TEST(FailingPass, OfATableWithMomentumEndsIt) {
   EXPECT_GT(failures, 50) << "passes must have asked for memory";
 }
 
-// What the caller throws between two tables is the caller's: no row was left half-way.
+// An exception that the caller throws between two tables is the caller's: no row was left half-way.
 TEST(FailingPass, IsNotWhatTheCallersProgressThrows) {
   Waiting w(NoisePolicy::lazy_aggregated, NoisePasses::fused);
   EXPECT_THROW(w.updates->settle_all(2, [](std::uint64_t) { throw UserError("stop"); }), UserError);

@@ -17,7 +17,7 @@ namespace {
 constexpr RowId kRows = 60;
 constexpr std::size_t kDim = 20;
 
-// One step of a made-up run: who is read, with what gradient, at what rate.
+// One step of a made-up run: the rows that are read, their gradient, and the rate.
 struct MadeUpStep {
   Bags bags;
   Matrix gradient;
@@ -49,7 +49,8 @@ std::vector<MadeUpStep> make_steps(std::size_t count, bool decays, unsigned seed
   return steps;
 }
 
-// What a policy makes of the steps: settled before every read and, at the end, throughout.
+// Returns the tables after the steps under a policy: settled before every read and, at the end,
+// throughout.
 std::vector<float> run(NoisePolicy policy, const std::vector<MadeUpStep>& steps, bool decays,
                        bool settle_at_end = true, bool ahead = false, std::uint64_t seed = 9) {
   std::vector<Table> tables;

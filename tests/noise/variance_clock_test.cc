@@ -80,7 +80,7 @@ TEST(VarianceClock, LateWindowsKeepNineDigitsUnderStrongDecay) {
   }
 }
 
-// What is at hand for recent steps, and what is worked out for others, is the same.
+// The terms that are precomputed for recent steps equal those that are computed for others.
 TEST(VarianceClock, WhatIsDueIsWhatIsOwedWithItsRootTaken) {
   Steps s;
   for (Step t = 1; t <= 700; ++t) s.open(1.0 / t, 2.0, 1.0 - 0.001 / t);

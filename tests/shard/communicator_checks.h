@@ -1,5 +1,5 @@
 #pragma once
-// What every communicator must do, checked by each of its ranks.
+// Checks that hold for every communicator, made by each of its ranks.
 
 #include <gtest/gtest.h>
 

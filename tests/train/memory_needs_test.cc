@@ -1,4 +1,4 @@
-// What a run needs is known before it is taken.
+// The memory that a run needs is known before it is allocated.
 
 #include "lazydp/train/memory_needs.h"
 

@@ -19,7 +19,7 @@ constexpr RowId kNone = 0;  // no table is copied
 constexpr RowId kSome = 6;  // those of 1 and 6 rows are
 constexpr RowId kAll = 1000;
 
-// Of every rank: all must end with the same weights.
+// Compares the model of every rank: all must end with the same weights.
 void expect_same_model(std::string_view algorithm, const oracle::Settings& s, int ranks,
                        RowId small) {
   const std::vector<float> expected = oracle::train(algorithm, s);
@@ -134,7 +134,7 @@ TEST(Ranks, ReportsAreOfAllOfThem) {
       if (report.examples > 0) {
         EXPECT_NEAR(here.mean_loss, report.mean_loss, 1e-5);
       }
-      EXPECT_EQ(here.stop, report.step == 4);  // one asks, all hear it
+      EXPECT_EQ(here.stop, report.step == 4);  // one rank asks, all learn of it
     }
     EXPECT_EQ(trainer.ledger().steps(), one.ledger().steps());
   });
@@ -160,9 +160,9 @@ TEST(Ranks, EvaluateTogetherWhatOneProcessEvaluates) {
   });
 }
 
-// What rank `here` has to send for its part of a batch, counted id by id: row numbers of 4 bytes to
-// each owner; a vector and its gradient for each bag and other rank that owns some of it, which are
-// sent by both sides; every dense number out and back in parts.
+// Returns the bytes that rank `here` has to send for its part of a batch, counted id by id: row
+// numbers of 4 bytes to each owner; a vector and its gradient for each bag and other rank that owns
+// some of it, which are sent by both sides; every dense number out and back in parts.
 double least_bytes(const Batch& batch, const Layout& layout, int here, std::size_t dim,
                    std::size_t dense) {
   double bytes = 8.0 * static_cast<double>(dense) * (layout.ranks() - 1) / layout.ranks();
@@ -198,7 +198,8 @@ TEST(Ranks, SendWhatMustTravelAndNotATenthMore) {
       trainer.step();
       trainer.state().comm.run([](Communicator& all) { all.barrier(); });
       const std::uint64_t before = here.traffic().bytes;
-      trainer.step();  // the sample is everybody, every time: so is what is asked for ahead
+      trainer.step();  // the sample is every example, every time: so are the rows that are
+                       // requested ahead
       trainer.state().comm.run([](Communicator& all) { all.barrier(); });
       std::vector<ExampleId> examples;
       part.sampler->draw(2, examples);

@@ -1,4 +1,4 @@
-// Schedules: their shapes, that no factor is zero, and what is refused.
+// Schedules: their shapes, that no factor is zero, and the texts that are refused.
 
 #include "lazydp/train/schedule.h"
 

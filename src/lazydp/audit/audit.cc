@@ -12,7 +12,7 @@
 namespace lazydp {
 namespace {
 
-constexpr std::size_t kBlock = 20;  // runs of one task
+constexpr std::size_t kBlock = 20;  // runs in one task
 
 Seed seed_of(const AuditPlan& audit, Presence presence, std::uint64_t run) {
   if (!audit.seed) return Seed::from_os();
@@ -23,7 +23,7 @@ constexpr std::array<std::string_view, 2> kAttacks = {
     "how far the weights lie where the canary pulls them",
     "whether the canary's rows moved at all"};
 
-// The scores of one attack, by what they are for.
+// The scores of one attack, in two halves: one chooses, the other is the evidence.
 struct Halves {
   AttackScores choosing, proving;
 
@@ -37,7 +37,8 @@ struct Halves {
   }
 };
 
-// What the two error rates prove of any mechanism, whatever its trade-off curve.
+// Returns the epsilon that the two error rates prove of any mechanism, whatever its trade-off
+// curve.
 double plain_epsilon(const AttackEvidence& evidence, double delta, double alpha) {
   const double alarm =
       binomial_upper_bound(evidence.false_alarms, evidence.runs_without, alpha / 2);

@@ -12,28 +12,29 @@
 
 namespace lazydp {
 
-inline constexpr double kAuditPower = 0.9;  // that an audit has, or says that it has not
+inline constexpr double kAuditPower = 0.9;  // probability with which an audit catches half the
+                                            // noise, unless it reports that it cannot
 
 struct AuditPlan {
-  AuditedRun run = {};                           // its noise multiplier is the budget's
+  AuditedRun run = {};                           // its noise multiplier is replaced by the budget's
   Budget budget{.epsilon = 1.0, .delta = 1e-5};  // the noise is calibrated to it
-  std::uint64_t runs = 20'000;                   // of each kind
-  double alpha = 1e-6;                           // a true claim is called broken so often, at most
-  std::optional<std::uint64_t> seed = {};        // fixed: the audit repeats
+  std::uint64_t runs = 20'000;                   // with the canary, and as many without
+  double alpha = 1e-6;                     // largest probability of calling a true claim broken
+  std::optional<std::uint64_t> seed = {};  // fixed: the audit repeats
 
-  // Throws UserError: for a recipe without noise; for so few runs that no attack would prove
+  // Throws UserError for a recipe without noise, and for so few runs that no attack would prove
   // anything.
   void validate() const;
 };
 
-// What the runs will be judged by. Computed before any of them, and without data.
+// The values that the runs will be judged by. Computed before any of them, and without data.
 struct AuditStakes {
   double noise_multiplier = 0.0;
   Ledger ledger = {};
-  double stated_epsilon = 0.0;  // what the accountant says of the ledger
+  double stated_epsilon = 0.0;  // the accountant's epsilon for the ledger
   TradeOff claim;
-  // Of each kind, that a perfect attack on the same mechanism with half its noise needs to be
-  // caught with probability kAuditPower; none: more than could ever be made.
+  // The number of runs of each kind with which a perfect attack on the same mechanism with half its
+  // noise is caught with probability kAuditPower; none: more than could ever be made.
   std::optional<std::uint64_t> runs_needed;
 };
 AuditStakes audit_stakes(const AuditPlan& plan);
@@ -43,7 +44,7 @@ enum class Verdict : std::uint8_t { stands, broken, nothing };
 struct AuditFinding {
   double stated_epsilon = 0.0;
   double proven_epsilon = 0.0;   // a lower bound at the same delta, with confidence 1 - alpha
-  double p_value = 1.0;          // of the claimed trade-off curve
+  double p_value = 1.0;          // under the claimed trade-off curve
   std::string_view attack = {};  // in words
   AttackEvidence evidence = {};  // from the half of the runs that chose nothing
   Verdict verdict = Verdict::nothing;
@@ -51,12 +52,13 @@ struct AuditFinding {
   bool caught() const { return verdict == Verdict::broken; }
 };
 
-// The attacker knows the program, the initial weights and every other example, and sees the settled
-// weights at the end. It has two ways to score a model: how far it lies in the direction in which
-// the canary pulls (found by training without noise), and how many of the canary's rows were left
-// as they were. Half of the runs choose the way and the threshold, the other half are the evidence.
+// Trains the runs and attacks them. The attacker knows the program, the initial weights and every
+// other example, and sees the settled weights at the end. It has two ways to score a model: how far
+// it lies in the direction in which the canary pulls (found by training without noise), and how
+// many of the canary's rows were left as they were. Half of the runs choose the way and the
+// threshold, the other half are the evidence.
 //
-// The runs have the noise that `run` says, which for an honest audit is that of the stakes.
+// The runs have the noise of `run`, which for an honest audit is that of the stakes.
 AuditFinding audit(const AuditPlan& plan, const AuditedRun& run, const AuditStakes& stakes);
 AuditFinding audit(const AuditPlan& plan);
 

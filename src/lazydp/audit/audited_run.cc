@@ -23,10 +23,10 @@ namespace {
 
 constexpr double kClipNorm = 0.05;  // below every gradient of the tiny model: all are clipped
 constexpr double kRate = 0.1;       // small, so that the canary pulls the same way in every step
-constexpr std::uint64_t kPublicSeed = 1;  // of the initial dense weights, which the attacker knows
-constexpr double kAnyDelta = 1e-5;        // of cards that nobody reads
+constexpr std::uint64_t kPublicSeed = 1;  // for the initial dense weights, which the attacker knows
+constexpr double kAnyDelta = 1e-5;        // for cards that are never read
 
-// Where a table begins in the array of all weights.
+// Returns where a table begins in the array of all weights.
 std::size_t place_of(const ModelShape& shape, std::size_t table) {
   std::size_t rows = 0;
   for (std::size_t k = 0; k < table; ++k) rows += static_cast<std::size_t>(shape.table_rows[k]);
@@ -65,17 +65,17 @@ Plan plan_of(const AuditedRun& run) {
                     .noise_multiplier = run.noise_multiplier,
                     .expected_batch = run.sampling_rate * static_cast<double>(kCanaryUnits)};
   plan.steps = run.steps;
-  plan.accountant = Accountant::rdp;  // of those cards, because it is quick
+  plan.accountant = Accountant::rdp;  // quick; the cards are never read
   plan.table_rate = kRate;
   plan.dense_rate = kRate;
   plan.rate_schedule = run.rate_schedule;
   return plan;
 }
 
-// Everything that dies with a process: a restart makes another one.
+// Everything that a process loses when it ends: a restart makes another Life.
 struct Life {
   Dlrm model = Dlrm(canary_shape());
-  std::vector<float> rows;  // of tables in memory
+  std::vector<float> rows;  // weights of tables in memory
   std::vector<Table> in_memory;
   std::unique_ptr<TableFiles> files;
   PrivacyUnits units;
@@ -113,7 +113,7 @@ struct Life {
     return tables;
   }
 
-  // Every weight as it is released; `checkpoints` are the run's own, if it keeps any.
+  // Returns every weight as it is released; `checkpoints` are the run's own, if it keeps any.
   std::vector<float> settled(std::optional<CheckpointFolder>& checkpoints) {
     release_rows(checkpoints);
     std::vector<float> all(model.parameters().begin(), model.parameters().end());
@@ -122,7 +122,8 @@ struct Life {
   }
 
  private:
-  // Tables in files are settled on their way out: here, to where those in memory would be.
+  // Tables in files are settled as they are released: here, into the memory where those in memory
+  // are.
   void release_rows(std::optional<CheckpointFolder>& checkpoints) {
     const ModelShape& shape = model.shape();
     for (std::size_t k = 0; files && k < shape.tables(); ++k) {
@@ -138,7 +139,7 @@ struct Life {
   }
 };
 
-// An empty folder under the audit's, for one run; gone with it.
+// An empty folder below the audit's, for one run; deleted with this object.
 class RunFolder {
  public:
   explicit RunFolder(const std::string& parent) {
@@ -179,7 +180,7 @@ std::vector<double> minus(const std::vector<Number>& a, const std::vector<Number
   return out;
 }
 
-// The change of every weight, from these.
+// Trains from `initial` and returns the change of every weight.
 Released train_from(const AuditedRun& run, Presence presence, const Seed& seed,
                     std::vector<float> initial) {
   const CanaryData data(run.canary, presence);

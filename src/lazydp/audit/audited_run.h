@@ -1,5 +1,5 @@
 #pragma once
-// One training of the tiny model of an audit, with everything that may happen in a run.
+// Trains the tiny model of an audit once, with everything that may happen in a run.
 
 #include <string>
 #include <vector>
@@ -12,8 +12,8 @@
 
 namespace lazydp {
 
-// What happens in a run. The later fields change when noise is drawn, and where rows lie, but
-// neither the mechanism nor its claim.
+// The events of a run. The later fields change when noise is drawn, and where rows lie, but neither
+// the mechanism nor its claim.
 struct AuditedRun {
   Recipe recipe = kRecipes.back();
   Canary canary = Canary::rare;
@@ -21,12 +21,13 @@ struct AuditedRun {
   double sampling_rate = 1.0;
   double noise_multiplier = 0.0;
   Schedule rate_schedule = {};
-  Step eval_every = 0;           // score all examples, the canary's too, after so many steps
-  Step restart_every = 0;        // save after so many, and go on from there in a fresh trainer
-  bool tables_in_files = false;  // and not in memory
-  std::string folder = {};       // for what the last two write; empty: they are off
+  Step eval_every = 0;     // score all examples, including the canary's, after so many steps
+  Step restart_every = 0;  // save after so many steps, and continue from there in a fresh trainer
+  bool tables_in_files = false;  // instead of in memory
+  std::string folder = {};       // for the files of the last two options; empty: they are off
 
-  // Whether every run begins with the same rows. Those of tables in files come from its own seed.
+  // Returns whether every run begins with the same rows. Rows of tables in files come from the
+  // run's own seed.
   bool same_start() const { return !tables_in_files; }
 };
 
@@ -35,14 +36,15 @@ struct AuditedRun {
 struct Released {
   std::vector<float> initial;
   std::vector<double> change = {};
-  int rows_left_alone = 0;  // of the canary's
+  int rows_left_alone = 0;  // the canary's rows that did not change
   Ledger ledger = {};
 };
 
-// What it writes to the folder is gone when it returns.
+// Trains one run. The files it writes to the folder are deleted when it returns.
 Released train_for_audit(const AuditedRun& run, Presence presence, const Seed& seed);
 
-// Where the canary pulls weights that begin so, of length 1: found by training without noise.
+// Returns the direction, of length 1, in which the canary pulls weights that begin at `initial`:
+// found by training without noise.
 std::vector<double> canary_pull(const AuditedRun& run, const std::vector<float>& initial);
 
 }  // namespace lazydp

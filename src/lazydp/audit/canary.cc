@@ -78,7 +78,7 @@ void CanaryData::read(std::span<const ExampleId> ids, Batch& batch) const {
 
 namespace {
 
-constexpr std::size_t kTimes = 32;  // that a canary names its row
+constexpr std::size_t kTimes = 32;  // how often a canary names its row
 
 }  // namespace
 

@@ -19,10 +19,10 @@ namespace {
 constexpr double kCrowdClipNorm = 0.1;  // below the gradient of every canary
 constexpr double kCrowdRate = 1.0;
 constexpr double kCrowdDenseRate = 0.5;
-constexpr std::uint64_t kStartSeed = 1;  // of the initial weights, which the attacker knows
+constexpr std::uint64_t kStartSeed = 1;  // for the initial weights, which the attacker knows
 constexpr std::uint64_t kFewestCanaries = 8;
 // The attack on half the noise that is planned for sees five sixths of what a perfect one sees: as
-// much as a perfect one does of this share of the noise.
+// much as a perfect attack sees under this share of the noise.
 constexpr double kPlannedNoise = 0.6;
 
 // A model whose tables have rows for all canaries.
@@ -42,7 +42,7 @@ struct CrowdModel {
         shape, [&random] { return random.uniform(); }, model.parameters());
   }
 
-  // The rows of a canary, one table after the other.
+  // Returns the rows of a canary, one table after the other.
   std::vector<float> rows_of(const ModelShape& base, std::uint64_t canary) {
     std::vector<float> all;
     for (std::size_t k = 0; k < tables.size(); ++k) {
@@ -83,8 +83,8 @@ void train(const Plan& plan, const Seed& seed, const Dataset& data, CrowdModel& 
   release(std::move(trainer), {.delta = delta, .shape = world.shape});
 }
 
-// Where each canary pulls its rows as the model is now: one step without noise, of canaries alone.
-// `world` is spoilt by it.
+// Returns the direction in which each canary pulls its rows from where the model is now: one step
+// without noise, of canaries alone. The step spoils `world`.
 std::vector<std::vector<float>> pulls(const OneRunAudit& audit, const ModelShape& shape,
                                       CrowdModel& world) {
   const auto before = world.rows_of_all(shape, audit.canaries);

@@ -1,6 +1,6 @@
 #pragma once
 // Tries to break the claim of one training at full size: many canaries, each in or out by the toss
-// of a coin, and an attacker who guesses from the released weights which were in.
+// of a coin, and an attacker that guesses from the released weights which were in.
 
 #include <cstdint>
 #include <optional>
@@ -20,22 +20,23 @@ struct OneRunAudit {
   std::uint64_t canaries = 32'768;
   Step steps = 8;
   double sampling_rate = 1.0;   // below 1 a released model shows far less than the claim allows
-  Schedule rate_schedule = {};  // of the learning rates
-  double alpha = 0.01;          // a true claim is called broken so often, at most
+  Schedule rate_schedule = {};  // multiplies the learning rates
+  double alpha = 0.01;          // largest probability of calling a true claim broken
   std::optional<std::uint64_t> seed = {};  // fixed: the audit repeats
 
-  // Throws UserError: for a recipe without noise, or too few canaries for any proof.
+  // Throws UserError for a recipe without noise, or too few canaries for any proof.
   void validate() const;
 };
 
-// What the training will be judged by. Computed before it, and without data.
+// The values that the training will be judged by. Computed before it, and without data.
 struct OneRunStakes {
   double noise_multiplier = 0.0;
   Ledger ledger = {};
   double stated_epsilon = 0.0;
   TradeOff claim;
-  OneRunPlan plan;  // against half the noise, by an attack five sixths as strong as a perfect one
-  // With which that attack is caught with probability kAuditPower; none: more than kMostCanaries.
+  OneRunPlan plan;  // against half the noise, for an attack five sixths as strong as a perfect one
+  // The number of canaries with which that attack is caught with probability kAuditPower; none:
+  // more than kMostCanaries.
   std::optional<std::uint64_t> canaries_needed;
 };
 OneRunStakes one_run_stakes(const OneRunAudit& audit);
@@ -45,16 +46,18 @@ struct CanaryScores {
   std::vector<bool> in;
 };
 
-// One training of `shape` on `base` and the canaries that are in, with this noise; for an honest
-// audit that of the stakes. The attacker knows what audit.h says, and scores a canary by how far
-// its rows lie where it pulls them, lowest of all if they are as they were at the start.
+// Trains `shape` once on `base` and the canaries that are in, with this noise; for an honest audit
+// it is that of the stakes. The attacker knows what audit.h says, and scores a canary by how far
+// its rows lie in the direction in which it pulls them, lowest of all if they are as they were at
+// the start.
 CanaryScores train_with_canaries(const OneRunAudit& audit, double noise_multiplier,
                                  const Dataset& base, const ModelShape& shape);
 
 struct OneRunFinding {
   OneRunGuesses guesses;
-  double p_value = 1.0;         // of the claimed trade-off curve
-  double proven_epsilon = 0.0;  // of any curve, at the budget's delta, with confidence 1 - alpha
+  double p_value = 1.0;  // under the claimed trade-off curve
+  // Holds for any curve, at the budget's delta, with confidence 1 - alpha.
+  double proven_epsilon = 0.0;
   Verdict verdict = Verdict::nothing;
 
   bool caught() const { return verdict == Verdict::broken; }

@@ -35,8 +35,8 @@ Contender make_contender(const BenchOptions& options, const TrainingData& task,
 // Cost of all counted steps of one contender.
 struct Spent {
   double wall_seconds = 0.0;  // by a stopwatch that is independent of the stages
-  double cpu_seconds = 0.0;   // of all threads
-  double joules = 0.0;        // of the whole machine; NaN without readable counters
+  double cpu_seconds = 0.0;   // summed over all threads
+  double joules = 0.0;        // used by the whole machine; NaN without readable counters
 
   Spent& operator+=(const Spent& more) {
     wall_seconds += more.wall_seconds;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr mode_t kOwnerOnly = 0600;
 
-// What one rank alone has, in a file of its own.
+// Writes the state that one rank alone has, to a file of its own.
 void write_part(const std::string& path, const TrainingState& state, const Passphrase* passphrase,
                 Settled settled, const std::string& save) {
   const std::vector<Section> sections = row_sections(state, settled, Which::own);
@@ -25,7 +25,7 @@ void write_part(const std::string& path, const TrainingState& state, const Passp
   file.commit();
 }
 
-// A name that no other save has, on all ranks.
+// Returns, on all ranks, a name that no other save has.
 std::string name_of_save(CommThread& ranks) {
   std::string name;
   constexpr const char* kDigits = "0123456789abcdef";
@@ -54,7 +54,7 @@ void write_checkpoint(const std::string& path, Trainer& trainer, const Json& set
   const std::string save = shared ? name_of_save(ranks) : "";
   if (shared) {
     write_part(part_path(path, save, ranks.rank()), state, passphrase, settled, save);
-    meet();  // every part is there
+    meet();  // every part is written
     if (ranks.rank() != 0) return meet();
   }
   const std::vector<Section> rows =
@@ -99,7 +99,8 @@ std::string CheckpointReader::no_claim_for(const std::string& unit) const {
          unit;
 }
 
-// From this file and from those of the ranks that wrote it, as far as they have rows for us.
+// Reads rows from this file and from those of the ranks that wrote it, as far as they hold rows of
+// this rank.
 void CheckpointReader::restore_rows(const TrainingState& state) {
   SectionReader reader(state, head_.is_settled());
   try {

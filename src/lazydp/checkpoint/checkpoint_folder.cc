@@ -35,7 +35,7 @@ bool first_rank(Trainer& trainer) {
   return trainer.state().comm.rank() == 0;
 }
 
-// Returns once all ranks have come here.
+// Returns once all ranks have called it.
 void meet(Trainer& trainer) {
   trainer.state().comm.run([](Communicator& ranks) { ranks.barrier(); });
 }
@@ -49,12 +49,12 @@ CheckpointFolder::CheckpointFolder(std::string path, Json settings,
   if (mkdir(path_.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
     throw IoError("cannot make " + path_ + ": " + std::strerror(errno));
   }
-  remove_overtaken();  // a crash may have come between the settled state and the removal
+  remove_overtaken();  // a crash may have come between the settled state and this removal
   remove_unfinished();
   remove_lost_parts();
 }
 
-// A file that is whole gets its name by way of another, which a crash may leave.
+// A complete file is renamed from a temporary one, which a crash may leave.
 void CheckpointFolder::remove_unfinished() const {
   std::error_code error;
   for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
@@ -112,7 +112,7 @@ void CheckpointFolder::remove_newer_than(Step step) const {
   }
 }
 
-// Whoever goes back gives up the newer ones only for one that is whole.
+// A run that goes back gives up the newer checkpoints only for one that is whole.
 void CheckpointFolder::give_up_newer_than(const CheckpointReader& checkpoint) const {
   const std::vector<File> found = files();
   if (found.empty() || found[0].step <= checkpoint.head().step) return;
@@ -128,7 +128,7 @@ void CheckpointFolder::remove_overtaken() const {
   }
 }
 
-// Parts of a checkpoint that never came to stand, or that is gone.
+// Removes parts of a checkpoint that was never completed, or that is gone.
 void CheckpointFolder::remove_lost_parts() const {
   std::vector<std::string> parts;
   std::error_code error;
@@ -146,7 +146,8 @@ void CheckpointFolder::remove_lost_parts() const {
       const CheckpointReader checkpoint(file.path, passphrase());
       kept.insert(part_path(file.path, checkpoint.head().save, 0));
     } catch (const IoError&) {
-      // Whoever opens it will say that it is damaged; whoever goes back to the one before need not.
+      // Opening that checkpoint reports that it is damaged; a run that goes back to the one before
+      // need not fail.
       std::erase_if(parts, [&](const std::string& part) {
         return part.starts_with(file.path + std::string(kPart));
       });
@@ -195,7 +196,8 @@ void CheckpointFolder::restore(CheckpointReader& checkpoint, Trainer& trainer) {
   meet(trainer);
 }
 
-// Whether the trainer's state is here already. The files may be gone all the same.
+// Returns whether the trainer's state is already here. Its files may have been deleted all the
+// same.
 bool CheckpointFolder::holds(Trainer& trainer) const {
   if (held_ != trainer.now()) return false;
   bool there =
@@ -224,7 +226,7 @@ void CheckpointFolder::save(Trainer& trainer) {
   meet(trainer);
   held_ = trainer.now();
   if (!in_files) return;
-  remove_other_rows();  // of a release that a crash cut short
+  remove_other_rows();  // left by a release that a crash cut short
   state.storage.files().end_epoch();
 }
 
@@ -250,7 +252,7 @@ void CheckpointFolder::replace_by_settled(Trainer& trainer, const Metadata& meta
   meet(trainer);
   if (!in_files) return;
   remove_other_rows();
-  state.storage.files().discard();  // the rows as they were before: of no checkpoint any more
+  state.storage.files().discard();  // the former rows: no checkpoint refers to them any more
 }
 
 void CheckpointFolder::write_settled_rows(Trainer& trainer, const Metadata& metadata,

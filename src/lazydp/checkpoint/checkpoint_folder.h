@@ -13,46 +13,49 @@
 
 namespace lazydp {
 
-// Invariant: of the states that these files hold, at most one could be continued in a way that has
-// not been: once a settled state of step s is in place, no unsettled one of a step <= s is left. So
-// nobody can release the model of step s and go on from the rows as they were before they settled,
-// which would give the same gradients two independent noises. (Copies that somebody made of the
-// files are beyond our reach.)
+// Invariant: among the states that these files hold, at most one could be continued in a way that
+// has not been: once a settled state of step s is in place, no unsettled state of a step <= s is
+// left. So no run can release the model of step s and also continue from the rows as they were
+// before they settled, which would give the same gradients two independent noises. (Copies that a
+// user made of the files are beyond the program's reach.)
 //
 // A trainer that was saved to or restored from a folder is marked as kept: release() refuses it
-// unless the folder comes along, and leaves the settled state there.
+// unless the caller passes the folder too, and leaves the settled state there.
 class CheckpointFolder {
  public:
-  // Makes the folder, for its owner only, if there is none. One process at a time, or the ranks of
-  // one run, the first of which comes first: the caller holds a lock.
+  // Makes the folder, for its owner only, if there is none. Only one process, or the ranks of one
+  // run, may use it at a time; of ranks the first must come first. The caller holds a lock.
   CheckpointFolder(std::string path, Json settings, std::optional<Passphrase> passphrase);
 
   bool empty() const { return files().empty(); }
 
-  // The newest state, or with `back` = 1 the one before it. Throws UserError if there is none.
+  // Opens the newest state, or with `back` = 1 the one before it. Throws UserError if there is
+  // none.
   std::unique_ptr<CheckpointReader> open(std::size_t back = 0) const;
 
-  // Newer checkpoints than this one go, once it is known to be whole: nobody goes on from them.
+  // Restores the trainer, and removes checkpoints newer than this one once it is known to be whole:
+  // no run continues from them.
   void restore(CheckpointReader& checkpoint, Trainer& trainer);
 
-  // Keeps the state, and the one before it. Nothing happens if no step was taken since the state
-  // was saved or restored: tables in files can go back twice, and that would be once for nothing.
+  // Saves the state, and keeps the one before it. Does nothing if no step was taken since the state
+  // was saved or restored: tables in files can go back twice, and such a save would use up one of
+  // the two.
   void save(Trainer& trainer);
 
-  // The trainer's rows have all been settled: from here on its state under a fresh seed is the only
-  // one, and states of later steps, which somebody chose not to go on from, go first. Durable
-  // before it returns. Nothing happens if that very state is there already. Tables in files are
-  // settled here, into a file that settled_rows() names, with `metadata` in it; `progress` hears of
-  // rows.
+  // Makes the trainer's state, all of whose rows have been settled, the only one, under a fresh
+  // seed; states of later steps, which the user chose not to continue, are removed first. Durable
+  // before it returns. Does nothing if that very state is there already. Tables in files are
+  // settled here, into a file that settled_rows() names, with `metadata` in it; `progress` is
+  // called with the number of rows.
   using Progress = std::function<void(std::uint64_t rows)>;
   void replace_by_settled(Trainer& trainer, const Metadata& metadata = {},
                           const Progress& progress = {});
 
-  // The file that holds the weights of the settled state, if that has tables in files.
+  // Returns the file that holds the weights of the settled state, if that has tables in files.
   std::string settled_rows() const { return settled_.exist() ? path_ + "/" + settled_.name : ""; }
   const std::string& settled_digest() const { return settled_.blake2b; }
 
-  // What a later run goes on under; a changed one needs a settled state.
+  // Sets the settings under which a later run continues; changed settings need a settled state.
   void change_settings(Json settings) { settings_ = std::move(settings); }
 
  private:
@@ -78,8 +81,9 @@ class CheckpointFolder {
   std::string path_;
   Json settings_;
   std::optional<Passphrase> passphrase_;
-  std::optional<Step> held_;  // the state of this step is here, of a trainer that belongs here
-  SettledRows settled_;       // where tables in files have rows from that they did not need since
+  // The state of this step is here, and its trainer belongs to this folder.
+  std::optional<Step> held_;
+  SettledRows settled_;  // source of the rows that tables in files have not needed since
 };
 
 }  // namespace lazydp

@@ -41,7 +41,8 @@ void read_state(SealedReader& file, const OptimizerHead& there, Settled settled,
 namespace {
 
 constexpr std::size_t kAtATime = std::size_t{1} << 16;
-constexpr std::size_t kUsualNumbers = 2;  // of a clock; files say only others
+// A clock's numbers for each step; a file states the count only if it is another.
+constexpr std::size_t kUsualNumbers = 2;
 
 std::string hex(const Seed::Bytes& bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
@@ -99,7 +100,7 @@ StoredTables stored_tables_from(const Json& json) {
           .settled = settled_rows_from(json.at("settled_rows"))};
 }
 
-// Takes memory as bytes come, not as a number in the file says.
+// Allocates memory as bytes are read, not as a number in the file says.
 template <class Values>
 void read_some(SealedReader& file, std::uint64_t count, Values& values) {
   while (values.size() < count) {
@@ -161,7 +162,7 @@ void write_head(SealedWriter& file, const CheckpointHead& head) {
 
 CheckpointHead read_head(SealedReader& file) {
   CheckpointHead head{.seed = Seed::fixed(0)};
-  Json json = read_json(file);  // a wrong key is the user's mistake, what follows is damage
+  Json json = read_json(file);  // a wrong key is the user's mistake, a failure after it is damage
   try {
     head.step = natural<Step>(json.at("step"));
     head.settled = json.at("settled").get<bool>();

@@ -1,5 +1,5 @@
 #pragma once
-// What comes first in a checkpoint: enough to make a trainer that can take the rest.
+// The head of a checkpoint: enough to make a trainer that can take the rest.
 
 #include <cstdint>
 #include <optional>
@@ -19,9 +19,7 @@ namespace lazydp {
 // Whether every row of a state has all its noise.
 enum class Settled : std::uint8_t { no, yes };
 
-// What the dense optimizer remembers, in a checkpoint.
-
-// In the head: what stands at the file's end.
+// Describes, in the head, the dense optimizer's state, which stands at the file's end.
 struct OptimizerHead {
   std::string rule = {};
   Step steps = 0;
@@ -32,13 +30,14 @@ OptimizerHead head_of(DenseOptimizer& optimizer);
 
 void write_state(SealedWriter& file, DenseOptimizer& optimizer);
 
-// Who branches from a settled state may choose another rule: that one begins afresh. UserError for
-// another rule, or weights of another number, of a state that is not settled.
+// Reads the dense optimizer's state. A run that branches from a settled state may choose another
+// rule, which begins afresh. Throws UserError for another rule, or another number of weights, if
+// the state is not settled.
 void read_state(SealedReader& file, const OptimizerHead& there, Settled settled,
                 DenseOptimizer& optimizer);
 
-// A file with all weights of a run, every row settled through `step`. Tables in files take from it
-// what they have not needed since.
+// A file with all weights of a run, every row settled through `step`. Tables in files read from it
+// the rows that they have not needed since.
 struct SettledRows {
   std::string name = {};  // within the folder of checkpoints; empty: there is none yet
   std::string blake2b = {};
@@ -47,40 +46,41 @@ struct SettledRows {
   bool exist() const { return !name.empty(); }
 };
 
-// Where the rows are of tables that are in files.
+// Says where the rows are of tables that are in files.
 struct StoredTables {
-  TablePlaces places;   // of rows that were needed; unused in a settled state
-  SettledRows settled;  // of all others, once the run had a settled state
+  TablePlaces places;   // slots of rows that were needed; unused in a settled state
+  SettledRows settled;  // source of all other rows, once the run had a settled state
 };
 
 struct CheckpointHead {
   Step step = 0;
-  bool settled = false;  // no row is behind, and `seed` is that of the steps to come
-  Json settings = {};    // of whoever wrote it; a run goes on only under equal ones
+  bool settled = false;  // no row is late, and `seed` is that of the steps to come
+  Json settings = {};    // the writer's; a run continues only under equal ones
   Seed seed;
   Ledger spent = {};
   std::string no_claim = {};  // why nothing may be claimed for these steps; empty if something may
-  std::string unit = {};      // what they protect, in words
-  Json sections = {};         // what follows: names and sizes
-  OptimizerHead optimizer = {};             // of dense weights; what it remembers comes last
-  std::string save = {};                    // tells one writing from another, where there are parts
-  int parts = 0;                            // files beside this one, of ranks that wrote it
+  std::string unit = {};      // the unit that they protect, in words
+  Json sections = {};         // the sections that follow: names and sizes
+  OptimizerHead optimizer = {};             // the dense weights' optimizer; its state comes last
+  std::string save = {};                    // tells one save from another, where there are parts
+  int parts = 0;                            // files beside this one, of the ranks that wrote it
   std::optional<StoredTables> tables = {};  // none: they are among the sections
-  // The clock of tables: so many numbers for each of the steps 1 … step; none where a settled state
-  // owes nothing.
+  // The clock of tables: numbers_a_step numbers for each of the steps 1 … step; none where a
+  // settled state owes nothing.
   std::size_t numbers_a_step = 2;
   std::vector<double> clock = {};
 
   Settled is_settled() const { return settled ? Settled::yes : Settled::no; }
 };
 
-// Any JSON in a sealed file, its length first.
+// Writes any JSON to a sealed file, its length first.
 void write_json(SealedWriter& file, const Json& json);
 Json read_json(SealedReader& file);
 
 void write_head(SealedWriter& file, const CheckpointHead& head);
 
-// Throws IoError, with the path, for what is no head. Takes no more memory than the file has bytes.
+// Throws IoError, with the path, for a file without a head. Allocates at most as many bytes as the
+// file holds.
 CheckpointHead read_head(SealedReader& file);
 
 }  // namespace lazydp

@@ -15,9 +15,9 @@ namespace lazydp {
 
 namespace {
 
-constexpr std::size_t kSteps = std::size_t{1} << 18;  // at a time
+constexpr std::size_t kSteps = std::size_t{1} << 18;  // steps at a time
 
-// Calls visit(rows) on those rows of a table that were ever needed, in order, some at a time.
+// Calls visit(rows) with those rows of a table that were ever needed, in order, some at a time.
 template <class Visit>
 void for_rows_held(const RowFile& file, RowId rows, Visit&& visit) {
   std::vector<RowId> some;

@@ -11,19 +11,19 @@
 
 namespace lazydp {
 
-// What there is and how large, in the order of the file. A settled state has no history; rows are
-// not in a checkpoint, nor are histories of rows that were never needed.
+// Describes the sections and their sizes, in the order of the file. A settled state has no history;
+// rows are not in a checkpoint, nor are histories of rows that were never needed.
 Json sections_of(const TrainingState& state, Settled settled);
 
 void write_sections(SealedWriter& file, const TrainingState& state, Settled settled);
 
-// The tables are in place; rows that were never needed are settled through `first`.
+// Reads the sections. The caller has put the tables in place; rows that were never needed are
+// settled through `first`.
 void read_sections(SealedReader& file, const TrainingState& state, Settled settled, Step first);
 
-// Rows of a settled state that stay in the file they were written to, until somebody needs them.
-
-// Throws IoError if the file at `path` is not the one that was written, UserError if it holds no
-// such tables.
+// Returns a reader of a settled state's rows, which stay in the file they were written to until a
+// row is needed. Throws IoError if the file at `path` is not the one that was written, UserError if
+// it holds no such tables.
 TableFiles::FirstValues rows_of_file(const std::string& path, const SettledRows& rows);
 
 }  // namespace lazydp

@@ -12,14 +12,15 @@ bool cut(const Table& table) {
   return table.rows() != table.whole_rows();
 }
 
-// The rows that two ranges share; none: an empty range.
+// Returns the rows that two ranges share; an empty range if none.
 RowRange common(RowRange a, RowRange b) {
   const RowId first = std::max(a.first, b.first);
   const RowId end = std::min(a.first + a.count, b.first + b.count);
   return {first, std::max<RowId>(0, end - first)};
 }
 
-// Of a thing of so many rows. A section that says nothing holds all of them.
+// Returns a section's range, in an array of `whole` rows. A section that names no range holds all
+// of them.
 RowRange range_of(const Json& section, RowId whole) {
   if (!section.contains("first")) return {0, whole};
   return {natural<RowId>(section.at("first")), natural<RowId>(section.at("rows"))};
@@ -92,7 +93,7 @@ std::size_t SectionReader::place_of(const Json& section) const {
   const auto bytes = natural<std::uint64_t>(section.at("bytes"));
   const bool same_rows = there.first >= 0 && there.count >= 0 && there.first <= here.whole &&
                          there.count <= here.whole - there.first;
-  // A row takes as many bytes there as here.
+  // A row takes as many bytes in the file as in memory.
   const bool same_width = here.rows.count == 0 ||
                           bytes == here.bytes.size() / static_cast<std::uint64_t>(here.rows.count) *
                                        static_cast<std::uint64_t>(there.count);

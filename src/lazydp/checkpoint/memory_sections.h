@@ -1,7 +1,6 @@
 #pragma once
-// The large parts of a trainer's state whose tables are in memory, as checkpoints hold them: rows
-// of something, one after the other. What some ranks wrote any others read: rows have global
-// numbers.
+// The large parts of a checkpoint of tables that are in memory: rows of an array, one after the
+// other. Any ranks can read what other ranks wrote: rows have global numbers.
 
 #include <cstddef>
 #include <span>
@@ -17,34 +16,34 @@ namespace lazydp {
 
 struct Section {
   std::string name;
-  RowRange rows;               // that these bytes are
-  RowId whole = 0;             // rows that the thing has
-  std::span<std::byte> bytes;  // here
+  RowRange rows;               // the rows that these bytes are
+  RowId whole = 0;             // rows of the whole array
+  std::span<std::byte> bytes;  // on this rank
 };
 
 enum class Which : std::uint8_t {
-  common,  // what every rank has: dense weights, copied tables
-  own      // what this rank alone has
+  common,  // held by every rank: dense weights, copied tables
+  own      // held by this rank alone
 };
-// A settled state has no history.
+// Returns the sections of a state. A settled state has no history.
 std::vector<Section> row_sections(const TrainingState& state, Settled settled, Which which);
 
 Json json_of(std::span<const Section> sections);
 void write_rows(SealedWriter& file, std::span<const Section> sections);
 
-// Puts what a file holds where it belongs, and counts: in the end everything must have come.
+// Reads a file's sections into memory, and counts rows: in the end every row must have been read.
 class SectionReader {
  public:
   SectionReader(const TrainingState& state, Settled settled);
 
-  // Whether a file whose sections are described by `json` holds anything for this rank. Throws
-  // UserError if it is of something else.
+  // Returns whether a file whose sections are described by `json` holds anything for this rank.
+  // Throws UserError if the sections are not those of this state.
   bool wants(const Json& json) const;
 
-  // Reads the sections, and past what belongs to others.
+  // Reads the sections, and skips rows of other ranks.
   void read(SealedReader& file, const Json& json);
 
-  // Throws UserError unless every row of every section has come.
+  // Throws UserError unless every row of every section has been read.
   void require_all() const;
 
  private:

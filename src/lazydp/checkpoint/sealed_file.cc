@@ -85,7 +85,7 @@ SealedWriter::~SealedWriter() {
   sodium_memzero(pending_.data(), pending_.size());
 }
 
-// Whole frames go out as they are; what is left waits for more.
+// Writes whole frames directly; the remaining bytes wait for more.
 void SealedWriter::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
     if (pending_.empty() && bytes.size() >= kFrame) {
@@ -150,7 +150,7 @@ SealedReader::SealedReader(const std::string& path, const Passphrase* passphrase
                     std::to_string(kVersion) + ")");
   }
   if (sum != checksum(bytes_of(head), 0, false)) damaged("its header's checksum is wrong");
-  // A key says that nobody else could have written the file.
+  // A key asserts that only its holders could have written the file.
   if (head.locked == 0 && passphrase != nullptr) {
     throw UserError(path + " is not encrypted, and a key is given; anybody may have written it");
   }
@@ -173,7 +173,7 @@ void SealedReader::read(std::span<std::byte> bytes) {
   while (!bytes.empty()) {
     if (used_ == frame_.size()) next_frame();
     const std::size_t part = std::min(bytes.size(), frame_.size() - used_);
-    // Not memcpy: a frame of nothing has no memory to copy from.
+    // Not memcpy: an empty frame has no memory to copy from.
     std::copy_n(frame_.data() + used_, part, bytes.data());
     used_ += part;
     bytes = bytes.subspan(part);

@@ -1,6 +1,6 @@
 #pragma once
 // A file of secrets: read back whole, or not at all. Every few megabytes carry a checksum or, with
-// a lock, are encrypted and authenticated (libsodium's secretstream: XChaCha20-Poly1305).
+// a passphrase, are encrypted and authenticated (libsodium's secretstream: XChaCha20-Poly1305).
 //
 //   "LZDPSEAL" | version u32 | locked u32 | locked: salt 16, secretstream header 24 | checksum u64
 //   frames: length u32 (top bit: the last one) | bytes | checksum u64, or the 17 bytes of a tag
@@ -24,7 +24,8 @@ struct crypto_secretstream_xchacha20poly1305_state;
 
 namespace lazydp {
 
-// What opens an encrypted file: a passphrase, or a key file's content. Wiped when it goes.
+// The passphrase, or a key file's content, that opens an encrypted file. Wiped when it is
+// destroyed.
 class Passphrase {
  public:
   explicit Passphrase(std::string secret) : secret_(std::move(secret)) {}
@@ -35,7 +36,7 @@ class Passphrase {
   using Salt = std::array<std::uint8_t, 16>;
   using Key = std::array<std::uint8_t, 32>;
 
-  // Argon2id: as slow for whoever guesses as for us, some tenths of a second.
+  // Derives the key by Argon2id: as slow for an attacker's guess as here, some tenths of a second.
   Key key(const Salt& salt) const;
 
  private:
@@ -63,12 +64,12 @@ class SealedWriter {
 
 class SealedReader {
  public:
-  // Throws IoError for a file that is damaged, UserError for one that this program or this lock
-  // cannot open.
+  // Throws IoError for a file that is damaged, UserError for one that this program or this
+  // passphrase cannot open.
   SealedReader(const std::string& path, const Passphrase* passphrase);
   ~SealedReader();
 
-  // Whether a file needs a lock.
+  // Returns whether a file needs a passphrase.
   static bool locked(const std::string& path);
 
   void read(std::span<std::byte> bytes);
@@ -92,10 +93,10 @@ class SealedReader {
   bool last_ = false;
   std::vector<std::byte> raw_;
   std::vector<std::byte> frame_;
-  std::size_t used_ = 0;  // of frame_
+  std::size_t used_ = 0;  // bytes of frame_ that were read
 };
 
-// Reads a file from end to end, for those who want to know whether it is whole before they rely on
+// Reads a file from end to end, for callers that must know whether it is whole before they rely on
 // it. Throws as SealedReader does.
 void verify_sealed(const std::string& path, const Passphrase* passphrase);
 

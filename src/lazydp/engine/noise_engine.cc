@@ -22,7 +22,7 @@ std::string name_of(std::size_t table) {
   return "table " + std::to_string(table);
 }
 
-// The caller's tables, each with the number of its place.
+// Adds the caller's tables; each is numbered by its place.
 void add_tables(std::span<const BorrowedTable> tables, TableGroup& group) {
   constexpr std::size_t kMostTables = std::size_t{1} << 16;
   require(tables.size() <= kMostTables,
@@ -81,7 +81,7 @@ void require_rule(const StepRule& rule, bool decays) {
               std::to_string(rule.learning_rate * rule.weight_decay) + "; it must be below 1");
 }
 
-// The caller's bags in the library's own form, with copies of ids and offsets.
+// Converts the caller's bags to the library's form, with copies of ids and offsets.
 Bags copy_bags(const BagGradients& gradients, const std::string& whose) {
   Bags bags;
   bags.ids.assign(gradients.ids.begin(), gradients.ids.end());
@@ -145,7 +145,7 @@ Step NoiseEngine::step(const StepRule& rule, std::span<const BagGradients> gradi
                 " values; it must have " + std::to_string(bags[k].size()) + " bags x " +
                 std::to_string(group.dim(k)));
   }
-  // Rows that the caller settled before reading them have nothing to wait for here.
+  // Rows that the caller settled before reading them are found settled here.
   for (std::size_t k = 0; k < bags.size(); ++k) group.settle(k, bags[k].ids);
   const Step t = group.open(
       {.learning_rate = rule.learning_rate,

@@ -1,5 +1,5 @@
 #pragma once
-// Private steps on embedding tables that belong to somebody else's trainer.
+// Takes private steps on embedding tables that belong to the caller's trainer.
 
 #include <cstddef>
 #include <cstdint>
@@ -27,25 +27,25 @@ struct BagGradients {
                                          // at all: each id is a bag of its own
   std::span<const float> values;         // bags x dim: the gradient of each bag's sum of rows
 
-  // How many bags there are.
+  // Returns the number of bags.
   std::size_t bags() const {
     if (!offsets.empty()) return offsets.size() - 1;
     return ids.size();
   }
 };
 
-// What one step does to a weight: w <- w - learning_rate * (weight_decay * w + (sum of clipped
-// gradients + noise) / expected_batch), the noise N(0, (noise_multiplier * clip_norm)^2) on every
-// weight of every table, whether a gradient reached it or not.
+// The rule by which one step moves a weight: w <- w - learning_rate * (weight_decay * w + (sum of
+// clipped gradients + noise) / expected_batch), the noise N(0, (noise_multiplier * clip_norm)^2) on
+// every weight of every table, whether a gradient reached it or not.
 struct StepRule {
   double learning_rate = 0.0;     // positive
   double clip_norm = 0.0;         // no example's gradient, over all parameters, is longer than this
   double noise_multiplier = 0.0;  // standard deviation of the noise on the sum, in clip norms
-  double expected_batch = 0.0;    // a public number; never how many examples were drawn
+  double expected_batch = 0.0;    // a public number; never the number of examples that were drawn
   double weight_decay = 0.0;      // above 0 only if the engine was made with `decays`
 };
 
-// What an engine is made for.
+// Options that hold for an engine's lifetime.
 struct EngineOptions {
   NoisePolicy policy = NoisePolicy::lazy_aggregated;  // when rows receive their noise
   bool decays = false;                                // whether weight decay will be used
@@ -58,9 +58,9 @@ struct EngineOptions {
 // steps so far. Settle rows before you read them, and all rows before the tables leave the trainer.
 // The noise is a pure function of a secret seed and of (table, row, step): threads change nothing.
 //
-// To stop and go on later: settle_all(), save the weights, and make a new engine on them. Its seed
-// is fresh, and its rows owe nothing. Never go on twice from rows that are not settled: the same
-// gradients would receive two independent noises, and the guarantee would be void.
+// To stop and continue later: settle_all(), save the weights, and make a new engine on them. Its
+// seed is fresh, and its rows owe nothing. Never continue twice from rows that are not settled: the
+// same gradients would receive two independent noises, and the guarantee would be void.
 //
 // Calls of one engine may not overlap. Rows that are settled may be read from any thread.
 class NoiseEngine {
@@ -71,25 +71,25 @@ class NoiseEngine {
   NoiseEngine(std::span<const BorrowedTable> tables, const EngineOptions& options);
   ~NoiseEngine();
 
-  NoiseEngine(const NoiseEngine&) = delete;  // the tables' owed must not be paid twice
+  NoiseEngine(const NoiseEngine&) = delete;  // owed noise must not be added twice
   NoiseEngine& operator=(const NoiseEngine&) = delete;
 
-  // On return the rows that `ids` names are settled. Do this before each look-up.
+  // On return the rows that `ids` names are settled. Call this before each look-up.
   void settle(std::size_t table, std::span<const RowId> ids);
 
   // Takes a step on all tables at once: gradients[k] is the sum over examples of their clipped
   // gradients of table k. It may be empty, and is still a step. Throws UserError, and changes
-  // nothing, for ids outside a table or a rule that cannot be. Returns the number of the step, from
-  // 1.
+  // nothing, for ids outside a table or a rule that is not valid. Returns the number of the step,
+  // from 1.
   Step step(const StepRule& rule, std::span<const BagGradients> gradients);
 
   // On return every row of every table is settled: the tables may be read, saved and released.
   void settle_all();
 
-  // Whether every row of every table is settled.
+  // Returns whether every row of every table is settled.
   bool all_settled() const;
 
-  // Steps so far.
+  // Returns the number of steps so far.
   Step steps() const;
 
  private:
@@ -98,10 +98,10 @@ class NoiseEngine {
 };
 
 // Adds to squared[i] the squared norm of example i's gradient of one table, whose bag is the i-th:
-// what clipping needs, without forming the gradient. A row that a bag names m times counts m^2.
+// clipping needs the norm, but not the gradient itself. A row that a bag names m times counts m^2.
 void add_squared_norms(const BagGradients& gradients, std::span<float> squared);
 
-// The library's version, as "1.2.3".
+// Returns the library's version, as "1.2.3".
 const char* library_version();
 
 }  // namespace lazydp

@@ -16,7 +16,7 @@ std::unique_ptr<StepClock> make_clock(TableRule rule) {
   return std::make_unique<VarianceClock>();
 }
 
-// An optimizer of one table that settles by the group's clock.
+// Makes an optimizer of one table that settles by the group's clock.
 std::unique_ptr<TableOptimizer> make_optimizer(const TableOptimizerOptions& options,
                                                std::span<Table> table, const TableMemory& memory,
                                                const StepClock& clock, const NoiseSource& noise) {
@@ -48,7 +48,7 @@ class TableGroup::BoundTable {
     but_for_padding([&] { optimizer_->apply(t, {&gradient, 1}, stages_); });
   }
 
-  // The caller may settle rows ahead of their use, and name the padding row too.
+  // The caller may settle rows ahead of their use, and may also name the padding row.
   void settle(Step t, Ids ids) {
     const std::lock_guard lock(guard_);
     const auto catch_up = [&] { optimizer_->settle(t, {&ids, 1}, stages_); };

@@ -30,7 +30,7 @@ struct TableMemory {
 // them without waiting.
 class TableGroup {
  public:
-  // `options` say what steps may come: they decide what rows wait for.
+  // `options` say which steps may come, and so what rows wait for.
   TableGroup(const NoiseSource& noise, const TableOptimizerOptions& options);
   ~TableGroup();
   TableGroup(const TableGroup&) = delete;  // tables refer to its clock
@@ -52,7 +52,7 @@ class TableGroup {
   void settle_all(std::size_t table);
   void settle_all();
 
-  // Every row counts as settled: its weights have just been replaced.
+  // Marks every row as settled: the caller has just replaced its weights.
   void forget_debts(std::size_t table);
 
   bool all_settled() const;

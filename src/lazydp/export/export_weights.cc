@@ -8,10 +8,10 @@
 namespace lazydp {
 namespace {
 
-constexpr std::size_t kFloats = std::size_t{4} << 20;  // at a time
+constexpr std::size_t kFloats = std::size_t{4} << 20;  // floats at a time
 constexpr std::size_t kFloatsOfATask = std::size_t{1} << 18;
 
-// Row by row in order, settled, in as little memory as that takes.
+// Passes a table's rows on in order, settled, a few megabytes at a time.
 void stream_table(Trainer& trainer, std::size_t table, const TensorSource::Pass& pass,
                   const std::function<void(std::uint64_t)>& progress) {
   const Table& all = trainer.state().tables[table];
@@ -36,7 +36,7 @@ bool cut(const Table& table) {
   return table.rows() != table.whole_rows();
 }
 
-// Calls some(first, count) on few rows of a table at a time.
+// Calls some(first, count) with few rows of a table at a time.
 template <class Some>
 void in_chunks(RowId rows, std::size_t dim, Some&& some) {
   const auto most = static_cast<RowId>(std::max<std::size_t>(1, kFloats / dim));
@@ -48,7 +48,7 @@ std::span<const float> rows_of(const Table& table, RowId first, RowId count) {
           static_cast<std::size_t>(count) * table.dim()};
 }
 
-// The rows of a table that is cut, those of other ranks as they send them.
+// Passes the rows of a table that is cut on, those of other ranks as they send them.
 void stream_ranks(const Table& table, CommThread& ranks, const TensorSource::Pass& pass) {
   pass(rows_of(table, 0, table.rows()));
   std::vector<float> chunk;

@@ -1,5 +1,5 @@
 #pragma once
-// All weights of a trainer as tensors to be written, every row settled.
+// Gives all weights of a trainer as tensors to be written, every row settled.
 
 #include <cstdint>
 #include <functional>
@@ -11,16 +11,16 @@
 
 namespace lazydp {
 
-// Of tables in memory the caller has settled every row. Tables in files are settled on their way
-// out, a few megabytes at a time, and `progress` hears how many rows have passed. The trainer must
-// outlive what is returned.
+// Returns the tensors to write. Rows of tables in memory must have been settled by the caller.
+// Tables in files are settled as they are written, a few megabytes at a time, and `progress` is
+// called with the number of rows that have passed. The trainer must outlive the tensors.
 std::vector<TensorSource> export_weights(
     Trainer& trainer, const std::function<void(std::uint64_t rows)>& progress = {});
 
-// Rows that other ranks hold come as these send them: they call this while the first one writes.
+// Sends this rank's rows to the first rank: the other ranks call this while the first one writes.
 void send_rows_to_first_rank(Trainer& trainer);
 
-// What a table is called among them.
+// Returns the name of a table among the tensors.
 std::string table_name(std::size_t table);
 
 }  // namespace lazydp

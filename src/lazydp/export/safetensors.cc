@@ -19,7 +19,7 @@ constexpr std::uint64_t kMaxHeader = 100'000'000;  // the format's own limit
 constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kChunk = std::size_t{4} << 20;
 
-// How many bytes a tensor of this shape takes; the largest number for one that overflows.
+// Returns the bytes that a tensor of this shape takes; the largest number if that overflows.
 std::uint64_t bytes_of(const std::vector<std::size_t>& shape) {
   std::uint64_t bytes = sizeof(float);
   for (const std::size_t extent : shape) {
@@ -62,7 +62,7 @@ std::string write_safetensors(const std::string& path, std::span<const TensorSou
   for (const TensorSource& tensor : tensors) total += bytes_of(tensor.shape);
 
   AtomicFile file(path, mode);
-  file.preallocate(total);  // no holes, and a disk that is too small fails here
+  file.preallocate(total);  // leaves no holes; a disk that is too small fails here
   Digest digest;
   const auto put = [&](std::span<const std::byte> bytes) {
     while (!bytes.empty()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Weights in the format that PyTorch and most others load:
+// Writes and reads weights in the format that PyTorch and most others load:
 // https://github.com/huggingface/safetensors
 
 #include <sodium.h>
@@ -16,8 +16,7 @@
 
 namespace lazydp {
 
-// BLAKE2b-256: what `b2sum -l 256` computes.
-
+// BLAKE2b-256, which `b2sum -l 256` computes.
 class Digest {
  public:
   Digest() { crypto_generichash_init(&state_, nullptr, 0, kBytes); }
@@ -27,7 +26,7 @@ class Digest {
                               bytes.size());
   }
 
-  // In hexadecimal. Ends it.
+  // Returns the digest in hexadecimal, and ends the hash.
   std::string text() {
     std::array<unsigned char, kBytes> bytes;
     crypto_generichash_final(&state_, bytes.data(), bytes.size());
@@ -46,15 +45,15 @@ struct TensorSource {
   std::string name;
   std::vector<std::size_t> shape;
   std::span<const float> values = {};
-  // In the place of `values`, for those that are not in memory: passes all of them on, in order.
+  // Replaces `values` for a tensor that is not in memory: passes all of its values on, in order.
   using Pass = std::function<void(std::span<const float>)>;
   std::function<void(const Pass& pass)> stream = {};
 };
 
 using Metadata = std::map<std::string, std::string>;
 
-// Written whole or not at all, every byte allocated. Returns its BLAKE2b-256, in hexadecimal, as
-// `b2sum -l 256` prints it.
+// Writes the file whole or not at all, with every byte allocated. Returns its BLAKE2b-256 in
+// hexadecimal, as `b2sum -l 256` prints it.
 std::string write_safetensors(const std::string& path, std::span<const TensorSource> tensors,
                               const Metadata& metadata, mode_t mode = 0644);
 
@@ -62,13 +61,13 @@ std::string write_safetensors(const std::string& path, std::span<const TensorSou
 // trusted: whatever a header says, nothing outside the file or the caller's memory is touched.
 class SafetensorsFile {
  public:
-  // Throws IoError for what cannot be read, UserError for what is no such file.
+  // Throws IoError for a file that cannot be read, UserError for one of another format.
   explicit SafetensorsFile(std::string path);
 
   struct Tensor {
     std::string name;
     std::vector<std::size_t> shape;
-    std::uint64_t begin = 0;  // in the file
+    std::uint64_t begin = 0;  // offset in the file
     std::uint64_t end = 0;
   };
   const std::vector<Tensor>& tensors() const { return tensors_; }
@@ -77,7 +76,7 @@ class SafetensorsFile {
   // Throws UserError unless the file has a tensor of this name with so many floats.
   void read(const std::string& name, std::span<float> values) const;
 
-  // Of all its bytes, as write_safetensors() returns it.
+  // Returns the digest of all bytes of the file, as write_safetensors() returns it.
   std::string digest() const;
 
  private:

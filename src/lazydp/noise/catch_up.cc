@@ -28,7 +28,7 @@ class Aggregated : public CatchUp {
 class EachStep : public CatchUp {
  public:
   using CatchUp::CatchUp;
-  // With the most delayed rows first, those that a step concerns are a prefix that grows.
+  // Sorts the most delayed rows first: the rows that a step concerns are then a prefix that grows.
   void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
     std::array<LateRow, kRowsAtATime> order;
@@ -61,7 +61,8 @@ class DecayOnly : public CatchUp {
 class ThisStepOnly : public CatchUp {
  public:
   using CatchUp::CatchUp;
-  // Like the gradient, the noise is yet to be shrunk by this step's decay, and should not be.
+  // Like the gradient, the noise will still be shrunk by this step's decay, and should not be: it
+  // is divided by that shrink beforehand.
   void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
     const Owed& step = owed.at(owed.through());

@@ -1,5 +1,5 @@
 #pragma once
-// How a late row receives what it missed: owed become draws, in four ways.
+// Turns what a late row is owed into draws of noise, in four ways.
 
 #include <functional>
 #include <memory>
@@ -13,7 +13,8 @@
 
 namespace lazydp {
 
-// rows[i] <- terms[i].shrink * rows[i] + terms[i].std * normals, those of cell (row, step).
+// One draw for a few rows: rows[i] <- terms[i].shrink * rows[i] + terms[i].std * normals of the
+// cell (row, step).
 struct Draw {
   CellKind kind = CellKind::each_step;
   Step step = 0;
@@ -21,6 +22,7 @@ struct Draw {
   std::span<const NoiseTerm> terms;
 };
 
+// The history of one table, and the way in which its late rows receive what they missed.
 class CatchUp {
  public:
   explicit CatchUp(RowId rows) : history_(rows) {}
@@ -28,8 +30,8 @@ class CatchUp {
 
   History& history() { return history_; }
 
-  // The draws that bring rows, claimed for step owed.through(), up to date, one after the other.
-  // At most kRowsAtATime rows.
+  // Calls `visit` with the draws that bring `late` up to date, one after the other. The rows, at
+  // most kRowsAtATime, have been claimed for step owed.through().
   virtual void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                              const std::function<void(const Draw&)>& visit) const = 0;
 
@@ -39,11 +41,11 @@ class CatchUp {
   History history_;
 };
 
-// For a table of so many rows. `this_step` is EANA (Ning et al. 2022), for which no privacy is
-// claimed.
+// Makes a CatchUp for a table of `rows` rows. `this_step` is EANA (Ning et al. 2022), for which no
+// privacy is claimed.
 std::unique_ptr<CatchUp> make_catch_up(Missed missed, RowId rows);
 
-// Adds one draw, whose cells are given, to the rows of a table.
+// Adds one draw to the rows of a table; `cells` are those of the draw.
 void add_draw(Table& table, const NoiseCells& cells, const Draw& draw);
 
 }  // namespace lazydp

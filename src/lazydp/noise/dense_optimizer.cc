@@ -78,7 +78,8 @@ void DenseOptimizer::update(std::span<float> weights, std::span<const float> gra
   ++steps_;
   const NoiseCells cells = noise.dense(t);
   const auto scale = static_cast<float>(1.0 / step.divisor);
-  // The noise is symmetric. Taken away from the gradient it is added to the weights, as everywhere.
+  // The noise is symmetric: subtracted from the gradient, it is added to the weights, as
+  // everywhere.
   const auto std = static_cast<float>(-step.noise_std / step.divisor);
   parallel_blocks(weights.size(), 16 * kRow, [&](std::size_t begin, std::size_t end) {
     alignas(64) std::array<float, kRow> mean;

@@ -1,5 +1,5 @@
 #pragma once
-// How dense weights take a step: their gradient and their noise at once, by any rule.
+// Takes a step of the dense weights: the rule sees the gradient and its noise added up.
 
 #include <array>
 #include <cstddef>
@@ -15,7 +15,7 @@
 
 namespace lazydp {
 
-// As torch.optim has them, with its default coefficients.
+// The rules of torch.optim, with its default coefficients.
 enum class DenseRule : std::uint8_t { sgd, momentum, adam, adagrad };
 
 inline constexpr std::array<std::pair<std::string_view, DenseRule>, 4> kDenseRules = {
@@ -28,23 +28,23 @@ std::string_view dense_rule_name(DenseRule rule);
 
 struct DenseStep {
   double rate = 0.0;       // learning rate
-  double divisor = 1.0;    // of the sum of gradients: the expected batch
-  double noise_std = 0.0;  // of the noise on that sum
+  double divisor = 1.0;    // divides the sum of gradients: the expected batch
+  double noise_std = 0.0;  // standard deviation of the noise on that sum
 };
 
 // Every dense weight is read at every step, so none of its noise can wait: it is added to the
-// gradient before the rule sees it. Whatever the rule does then is computed from something private,
-// and costs nothing more, linear or not.
+// gradient before the rule sees it. Whatever the rule then computes, linear or not, it computes
+// from a private value, at no further cost in privacy.
 class DenseOptimizer {
  public:
   DenseOptimizer(DenseRule rule, std::size_t weights);
 
-  // mean = (gradient + noise of step t) / divisor; then the rule moves the weights by it.
+  // Computes mean = (gradient + noise of step t) / divisor; the rule then moves the weights by it.
   void update(std::span<float> weights, std::span<const float> gradient, Step t,
               const DenseStep& step, const NoiseSource& noise);
 
-  // What the rule remembers besides the weights: zeros at first. How many steps it has taken is
-  // part of it.
+  // Returns what the rule remembers besides the weights: zeros at first. The number of steps it has
+  // taken is part of that state.
   std::vector<std::span<float>> state();
   Step steps() const { return steps_; }
   void restore_steps(Step steps) { steps_ = steps; }
@@ -57,7 +57,7 @@ class DenseOptimizer {
   DenseRule rule_;
   Step steps_ = 0;
   std::vector<float> first_;   // momentum, Adam: a running mean
-  std::vector<float> second_;  // Adam, Adagrad: of squares
+  std::vector<float> second_;  // Adam, Adagrad: a running mean, or a sum, of squares
 };
 
 }  // namespace lazydp

@@ -6,7 +6,7 @@ namespace lazydp {
 
 namespace {
 
-constexpr std::size_t kAhead = 32;  // rows whose history is on its way from memory
+constexpr std::size_t kAhead = 32;  // rows whose history is being prefetched
 
 void claim(History& history, Step t, RowId row, std::vector<LateRow>& late) {
   const Step after = history.settled_through(row);

@@ -1,5 +1,6 @@
 #pragma once
-// Through which step each row of a table has received its noise: four bytes a row.
+// Records through which step each row of a table has received its noise, in four bytes a row, and
+// finds the rows that are late.
 
 #include <cstddef>
 #include <span>
@@ -35,25 +36,24 @@ class History {
   std::span<Step> settled_through_;
 };
 
-// Which rows are behind: found in one pass over ids that may repeat.
-
+// A row that is late.
 struct LateRow {
   RowId id = 0;
   Step after = 0;  // it was settled through this step
 };
 
-// Asks memory for the history of the first of `ids`, which are to be claimed later. Claiming them
-// asks for the others in time.
+// Prefetches the history of the first of `ids`, which the caller claims later. Claiming them
+// prefetches the others in time.
 void prefetch_ahead(const History& history, std::span<const RowId> ids);
 
 // Appends to `late` the share's rows among `ids` that are not settled through t, each once, and
-// marks them settled. The history itself tells an id that was seen from one that was not, so
-// duplicates need no sorting and no hashing. The caller owes the rows their due, and claims them
-// within a SettleGuard's run().
+// marks them settled. `ids` may repeat: the history itself tells an id that was seen from one that
+// was not, so one pass needs no sorting and no hashing. The caller owes the rows their noise, and
+// claims them within a SettleGuard's run().
 void claim_late_rows(History& history, Step t, std::span<const RowId> ids, Share share,
                      std::vector<LateRow>& late);
 
-// The same for the rows first … last - 1.
+// Claims the late rows among first … last - 1 in the same way.
 void claim_late_range(History& history, Step t, RowId first, RowId last,
                       std::vector<LateRow>& late);
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kRowsAtATime = 64;
 
-// A drift as a row receives it: m and w answer to two independent standard normals, w to the first
+// A drift as a row receives it. m and w respond to two independent standard normals, w to the first
 // alone, so that one step, whose covariance is singular, needs no second one.
 struct Move {
   float mm, mw, wm, ww;
@@ -42,7 +42,7 @@ struct Move {
   }
 };
 
-// Late rows of one table and their momenta, and how they receive what they missed.
+// Settles late rows of one table and their momenta.
 class PairedRows {
  public:
   PairedRows(Table& weights, Table& momenta, const NoiseSource& noise)
@@ -93,7 +93,7 @@ class PairedRows {
     }
   }
 
-  // One step's noise is one normal: momentum and weight answer to it together.
+  // One step's noise is one normal: momentum and weight respond to it together.
   void settle_one_step(const RangesEndingAt<Drift>& drifts, Step t, std::span<const LateRow> late) {
     const Drift& drift = drifts.at(t);
     const Normals normals = drift.noisy() ? draw(CellKind::each_step, t, late, Purpose::table_noise)

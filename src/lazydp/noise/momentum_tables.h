@@ -1,5 +1,6 @@
 #pragma once
-// Tables under SGD with momentum: every weight has a momentum beside it, which waits for noise too.
+// Tables under SGD with momentum: every weight has a momentum, which waits for noise as the weight
+// does.
 
 #include <functional>
 #include <span>
@@ -12,14 +13,15 @@
 namespace lazydp {
 
 // Momentum moves a row at every step, so a row with a gradient is settled through its step at once:
-// nothing has to be divided out beforehand.
+// its gradient needs no division by the step's shrink beforehand.
 class MomentumTables final : public TableOptimizer {
  public:
-  // All of them outlive this. The momenta are its own, zeros at first.
+  // `weights`, `clock` and `noise` must outlive the optimizer, which owns the momenta: zeros at
+  // first.
   MomentumTables(NoisePolicy policy, std::span<Table> weights, const MomentumClock& clock,
                  const NoiseSource& noise);
 
-  // The same with momenta of the caller's, a table for each of `weights` and of its shape.
+  // Uses the caller's momenta: one table for each of `weights`, of the same shape.
   MomentumTables(NoisePolicy policy, std::span<Table> weights, std::vector<Table> momenta,
                  const MomentumClock& clock, const NoiseSource& noise);
 

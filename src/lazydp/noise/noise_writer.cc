@@ -10,7 +10,7 @@
 namespace lazydp {
 namespace {
 
-// Calls few(rows) on at most CatchUp::kRowsAtATime of them at a time.
+// Calls few(rows) with at most CatchUp::kRowsAtATime rows at a time.
 template <class Few>
 void in_chunks(std::span<const LateRow> late, Few&& few) {
   for (std::size_t i = 0; i < late.size(); i += CatchUp::kRowsAtATime) {
@@ -18,7 +18,8 @@ void in_chunks(std::span<const LateRow> late, Few&& few) {
   }
 }
 
-// Rows [first, last) of an eager table are all settled through the step before.
+// Calls few(rows) with the rows [first, last) of an eager table, all settled through the step
+// before.
 template <class Few>
 void in_chunks(RowId first, RowId last, Few&& few) {
   std::array<LateRow, CatchUp::kRowsAtATime> rows;
@@ -32,8 +33,8 @@ void in_chunks(RowId first, RowId last, Few&& few) {
   }
 }
 
-// Cells of a table's draws. Those of one draw often serve the next: deriving their key takes as
-// long as the noise of some rows.
+// Finds the cells of a table's draws. The cells of one draw often serve the next: deriving their
+// key takes as long as the noise of some rows.
 class CellsOf {
  public:
   CellsOf(const NoiseSource& noise, const Table& table) : noise_(noise), table_(table) {}
@@ -86,9 +87,9 @@ class Fused : public NoiseWriter {
   const NoiseSource& noise_;
 };
 
-// The same arithmetic in three passes: standard normals into a buffer; scaled and added up to what
-// each row is owed; added to the table. Each task clocks its passes, and the wall time of the loop
-// is split in the proportion of the tasks' sums.
+// Settles in three passes with the same arithmetic: draws standard normals into a buffer; scales
+// them and adds them up to what each row is owed; adds that to the table. Each task clocks its
+// passes, and the wall time of the loop is split in the proportion of the tasks' sums.
 class Split : public NoiseWriter {
  public:
   explicit Split(const NoiseSource& noise) : noise_(noise) {}
@@ -129,7 +130,7 @@ class Split : public NoiseWriter {
  private:
   using Spent = std::array<std::atomic<double>, 4>;
 
-  // The three passes over a few rows of a table.
+  // Makes the three passes over a few rows of a table.
   class Passes {
    public:
     Passes(Table& table, std::size_t rows, Spent& spent)
@@ -140,9 +141,9 @@ class Split : public NoiseWriter {
       owed_ = std::span(buffers).subspan(rows * dim_);
     }
 
-    // normals = standard normals of the draw's cells
+    // Computes normals = standard normals of the draw's cells.
     void sample(const NoiseSource& noise, const Draw& draw) {
-      book(0);  // pricing: the owed came from histories
+      book(0);  // pricing: what rows are owed was computed from their histories
       std::array<NoisyRow, CatchUp::kRowsAtATime> rows;
       for (std::size_t i = 0; i < draw.rows.size(); ++i) {
         rows[i] = {normals_.data() + i * dim_,
@@ -153,7 +154,7 @@ class Split : public NoiseWriter {
       book(1);
     }
 
-    // owed = shrink * owed + std * normals
+    // Computes owed = shrink * owed + std * normals.
     void form(const Draw& draw) {
       for (std::size_t i = 0; i < draw.rows.size(); ++i) {
         ids_[i] = draw.rows[i].id;
@@ -167,7 +168,7 @@ class Split : public NoiseWriter {
       book(2);
     }
 
-    // rows = shrink * rows + owed
+    // Computes rows = shrink * rows + owed.
     void update() {
       for (std::size_t i = 0; i < count_; ++i) {
         const std::span<float> row = table_.row(ids_[i]);

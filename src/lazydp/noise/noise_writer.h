@@ -1,5 +1,5 @@
 #pragma once
-// Who carries draws out: fused in one pass over a row, or in the paper's stages, timed apart.
+// Adds draws to rows: fused in one pass over a row, or in the paper's stages, each timed.
 
 #include <atomic>
 #include <memory>
@@ -12,8 +12,8 @@ namespace lazydp {
 
 enum class NoisePasses : unsigned char { fused, split };
 
-// Tasks of one parallel loop call settle() and sweep() at once; afterwards the loop's wall time is
-// booked by lap().
+// Adds noise to rows. Tasks of one parallel loop may call settle() and sweep() concurrently; lap()
+// then books the loop's wall time.
 class NoiseWriter {
  public:
   virtual ~NoiseWriter() = default;
@@ -22,7 +22,7 @@ class NoiseWriter {
   virtual void settle(Table& table, const CatchUp& how, const OwedThrough& owed,
                       std::span<const LateRow> late) = 0;
 
-  // Rows [first, last) <- shrink * row + noise of step t: eager DP-SGD.
+  // Sets rows [first, last) to shrink * row + noise of step t, as eager DP-SGD does.
   virtual void sweep(Table& table, const OwedThrough& owed, RowId first, RowId last) = 0;
 
   virtual void lap(StageClock& stages) = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The noise policies, a row each: which rows receive which noise, and when.
+// The noise policies, one row each: which rows receive which noise, and when.
 
 #include <cstdint>
 #include <span>
@@ -11,28 +11,29 @@
 
 namespace lazydp {
 
-// What a late row receives of the noise that it missed.
+// The part of the noise it missed that a late row receives.
 enum class Missed : std::uint8_t {
   nothing,    // weight decay alone
-  this_step,  // the noise of the open step; what was missed before is never made up for
+  this_step,  // the noise of the open step; earlier noise is never made up for
   each_step,  // the very noises that eager DP-SGD would have added, one by one
   aggregated  // one Gaussian with the variance of all of them
 };
 
 struct PolicyTraits {
   NoisePolicy policy;
-  std::string_view name;      // as the Python package takes it
-  std::string_view in_words;  // as `lazydp algorithms` says it
-  Missed on_read;             // what a row receives before it is read
-  Missed on_gradient;         // what a row that has a gradient receives at once
-  bool writes_every_row;      // at every step, so that no row ever waits
-  // Rows that settle at step t although nothing reads them, of a table that has so many rows. May
-  // depend on nothing else: ranks that hold parts of the table must agree.
+  std::string_view name;      // in the Python package
+  std::string_view in_words;  // in the output of `lazydp algorithms`
+  Missed on_read;             // received by a row before it is read
+  Missed on_gradient;         // received at once by a row that has a gradient
+  bool writes_every_row;      // every row at every step, so that no row ever waits
+  // Returns the rows, of a table that has `rows` of them, that settle at step t although nothing
+  // reads them. May depend on nothing else: ranks that hold parts of the table must agree.
   RowRange (*in_turn)(Step t, RowId rows);
 
   bool adds_noise() const { return on_read != Missed::nothing || on_gradient != Missed::nothing; }
 
-  // Whether rows wait for something before they are read; `decays`: weight decay is in use.
+  // Returns whether rows wait for noise or decay until they are read; `decays`: weight decay is in
+  // use.
   bool rows_wait(bool decays) const {
     return !writes_every_row && (on_read != Missed::nothing || decays);
   }

@@ -1,11 +1,12 @@
 #pragma once
-// When the rows of a table receive their noise.
+// Decides when the rows of a table receive their noise.
 
 #include <cstdint>
 
 namespace lazydp {
 
-// What tells the algorithms apart once gradients are clipped.
+// When the rows of a table receive their noise: all that tells the algorithms apart once gradients
+// are clipped.
 enum class NoisePolicy : std::uint8_t {
   none,             // SGD
   every_row,        // DP-SGD: each step writes the whole table

@@ -7,7 +7,7 @@ namespace lazydp {
 
 namespace {
 
-// The end of a run of bags from `begin` on that name at most `ids` rows; at least one bag.
+// Returns the end of a run of bags from `begin` on that name at most `ids` rows, or of one bag.
 std::size_t run_of_bags(const Bags& bags, std::size_t begin, std::size_t ids) {
   std::size_t end = begin + 1;
   while (end < bags.size() && bags.offsets[end + 1] - bags.offsets[begin] <= ids) ++end;
@@ -26,7 +26,7 @@ void TableSettler::settle_and_pool(Table& table, CatchUp& catch_up, NoiseWriter&
     seconds += std::chrono::duration<double>(now - last).count();
     last = now;
   };
-  constexpr std::size_t kBytes = std::size_t{1} << 17;  // of rows: a part of a core's cache
+  constexpr std::size_t kBytes = std::size_t{1} << 17;  // bytes of rows: a part of a core's cache
   const std::size_t rows = kBytes / (table.dim() * sizeof(float));
   for (std::size_t begin = 0, end = 0; begin < bags.size(); begin = end) {
     end = run_of_bags(bags, begin, rows);

@@ -1,5 +1,5 @@
 #pragma once
-// Reading a table as it should be read: rows settle and are pooled while they are in the cache.
+// Settles rows and pools them while they are in the cache.
 
 #include <array>
 #include <cstdint>
@@ -15,20 +15,21 @@
 
 namespace lazydp {
 
-// One table's reading by one task: its memory, and what it cost, until that is booked.
+// Reads one table for one task. Holds the task's memory, and the time and traffic it cost until
+// they are booked.
 class TableSettler {
  public:
-  // Settles through owed.through() the rows that `bags` name, and pools them into `pooled`. Nobody
-  // else may read or settle the table meanwhile: a row is claimed before it is settled.
+  // Settles through owed.through() the rows that `bags` name, and pools them into `pooled`. No
+  // other thread may read or settle the table meanwhile: a row is claimed before it is settled.
   void settle_and_pool(Table& table, CatchUp& catch_up, NoiseWriter& writer,
                        const OwedThrough& owed, const Bags& bags, Pooling mode, MatrixView pooled);
 
-  // Books the wall time of tasks that ran at once in the proportion of what they spent, and begins
-  // anew.
+  // Books the wall time of tasks that ran concurrently in the proportion of the time each spent,
+  // and resets their figures.
   static void book(std::span<TableSettler> tables, StageClock& stages, RowTraffic& traffic);
 
  private:
-  std::vector<LateRow> late_;  // kept from step to step for its memory
+  std::vector<LateRow> late_;  // reused from step to step
   std::uint64_t settled_ = 0;
   std::array<double, 3> seconds_{};  // finding, settling, pooling
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What a failure in the midst of settling leaves behind, and that nothing is made of it.
+// Refuses every use of tables in which settling has failed part-way.
 
 #include "lazydp/base/error.h"
 
@@ -7,10 +7,10 @@ namespace lazydp {
 
 // A row is claimed (its history says that it is settled) before it receives its noise. If memory
 // runs out in between, or anything else is thrown, rows count as settled whose noise is lost, and
-// others may have been written in part: what they were is gone.
+// others may have been written in part: their former values are gone.
 //
-// Invariant: once a pass has failed, require_whole() throws for ever. Whatever reads, writes, saves
-// or releases rows asks it first. A pass that succeeds costs nothing.
+// Invariant: once a pass has failed, require_whole() throws for ever. Every function that reads,
+// writes, saves or releases rows calls it first. A pass that succeeds costs nothing.
 class SettleGuard {
  public:
   // Throws InternalError if a pass has failed.
@@ -22,8 +22,8 @@ class SettleGuard {
         "trained, saved or released; go on from the last checkpoint");
   }
 
-  // Calls `pass`, which claims rows and settles them or writes them in another way. What it throws
-  // reaches the caller.
+  // Calls `pass`, which claims rows and settles them or writes them in another way. An exception it
+  // throws reaches the caller.
   template <class Pass>
   void run(Pass&& pass) {
     require_whole();

@@ -9,7 +9,7 @@
 namespace lazydp {
 namespace {
 
-// How many tasks a table is cut into: one when that keeps all threads busy.
+// Returns into how many tasks a table is cut: one when that keeps all threads busy.
 std::size_t shares_of(std::size_t tables) {
   const auto threads = static_cast<std::size_t>(thread_count());
   return tables % threads == 0 || tables >= 4 * threads ? 1 : threads;
@@ -89,7 +89,8 @@ void SgdTables::settle_and_pool(Step t, std::span<const Bags> bags, Pooling mode
   stages.lap(Stage::forward);
 }
 
-// First all tables find who is late, then all rows catch up, whatever table they are of.
+// First all tables find their late rows, then all these rows catch up, whatever table they belong
+// to.
 void SgdTables::catch_up(std::unique_ptr<CatchUp> Update::*part, Step t, std::span<const Ids> ids,
                          StageClock& stages) {
   if (std::ranges::none_of(updates_,
@@ -142,7 +143,7 @@ void SgdTables::sweep_all(Step t, StageClock& stages) {
   writer_->lap(stages);
 }
 
-// Rows whose turn it is settle although nothing reads them.
+// Settles the rows whose turn it is, although nothing reads them.
 void SgdTables::settle_in_turn(Step t, StageClock& stages) {
   bool any = false;
   for (std::size_t k = 0; k < tables_.size(); ++k) {

@@ -1,5 +1,6 @@
 #pragma once
-// Tables under plain SGD, with weight decay or without: gradients now, noise when the policy says.
+// Tables under plain SGD, with or without weight decay: gradients at once, noise when the policy
+// says.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,10 +16,10 @@
 
 namespace lazydp {
 
-// A policy is which of two parts a table has, and whether it is swept.
+// A policy decides which of two parts a table has, and whether it is swept.
 class SgdTables final : public TableOptimizer {
  public:
-  // `tables`, `clock` and `noise` outlive this.
+  // `tables`, `clock` and `noise` must outlive the optimizer.
   SgdTables(NoisePolicy policy, std::span<Table> tables, const VarianceClock& clock,
             const NoiseSource& noise, WeightDecay decay, NoisePasses passes = NoisePasses::fused);
 
@@ -34,10 +35,10 @@ class SgdTables final : public TableOptimizer {
 
  private:
   struct Update {
-    std::unique_ptr<CatchUp> on_read;      // what rows are owed before they are read
-    std::unique_ptr<CatchUp> on_gradient;  // what rows with a gradient are owed at once
+    std::unique_ptr<CatchUp> on_read;      // settles rows before they are read
+    std::unique_ptr<CatchUp> on_gradient;  // settles rows with a gradient at once
   };
-  // The rows of one task, kept from step to step for their memory.
+  // The late rows of one task; the vector is reused from step to step.
   struct Late {
     std::size_t table = 0;
     std::vector<LateRow> rows;
@@ -52,7 +53,7 @@ class SgdTables final : public TableOptimizer {
   const VarianceClock& clock_;
   std::unique_ptr<NoiseWriter> writer_;
   const PolicyTraits& policy_;
-  bool fused_;  // rows are pooled while what settled them is still in the cache
+  bool fused_;  // rows are pooled while they are still in the cache from settling
   std::vector<Update> updates_;
   std::vector<Late> late_;
   std::vector<Ids> with_gradient_;

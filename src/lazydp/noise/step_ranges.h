@@ -1,5 +1,6 @@
 #pragma once
-// What any run of consecutive steps does to a row: maps of single steps, composed in constant time.
+// Composes what single steps do to a row into what any run of consecutive steps does, in constant
+// time.
 
 #include <algorithm>
 #include <array>
@@ -13,15 +14,15 @@
 
 namespace lazydp {
 
-// `Map` is what one step does; `then(first, second)` is the one after the other, associative; and a
-// default Map does nothing. Steps lie in blocks of 64, with a disjoint sparse table over blocks:
-// prefixes and suffixes around every power of two. Nothing is ever subtracted, so nothing cancels.
+// A `Map` is what one step does; `then(first, second)` composes two, associatively; and a default
+// Map does nothing. Steps lie in blocks of 64, with a disjoint sparse table over blocks: prefixes
+// and suffixes around every power of two. Nothing is ever subtracted, so nothing cancels.
 template <class Map>
 class StepRanges {
  public:
   static constexpr std::size_t kBlock = 64;
 
-  // Makes room for so many steps, so that adding them allocates nothing.
+  // Reserves memory for `steps` steps, so that adding them allocates nothing.
   void reserve(Step steps) {
     steps_.reserve(std::size_t{steps} + 1);
     tails_.reserve(std::size_t{steps} + 1);
@@ -29,7 +30,7 @@ class StepRanges {
     while ((std::size_t{1} << levels_.size()) <= blocks) levels_.emplace_back().reserve(blocks);
   }
 
-  // The next step, numbered from 1.
+  // Adds the next step and returns its number, from 1.
   Step push(const Map& map) {
     steps_.push_back(map);
     if (steps_.size() % kBlock == 0) close_block();
@@ -44,9 +45,9 @@ class StepRanges {
   template <class>
   friend class RangesEndingAt;
 
-  // The last block has just become complete: its suffixes, then its place in the sparse table. At
-  // level k, blocks pair up in halves of 2^k; an entry of a left half runs to the half's end, one
-  // of a right half from the half's start.
+  // Called when the last block has just become complete: adds its suffixes, then its entries in the
+  // sparse table. At level k, blocks pair up in halves of 2^k; an entry of a left half runs to the
+  // half's end, one of a right half from the half's start.
   void close_block() {
     const std::size_t end = steps_.size();
     tails_.resize(end);
@@ -70,7 +71,7 @@ class StepRanges {
     }
   }
 
-  // Of complete blocks first … last.
+  // Composes the complete blocks first … last.
   Map blocks(std::size_t first, std::size_t last) const {
     if (first == last) return tails_[first * kBlock];
     const auto k = static_cast<std::size_t>(std::bit_width(first ^ last)) - 1;
@@ -102,7 +103,7 @@ class RangesEndingAt {
   Step through() const { return through_; }
   const Map& at(Step t) const { return runs_.at(t); }
 
-  // Steps after + 1, …, through; `after` <= through.
+  // Composes steps after + 1, …, through; `after` <= through.
   Map since(Step after) const {
     const std::size_t first = std::size_t{after} + 1;
     if (is_recent(after)) return recent_[first - start_];
@@ -112,7 +113,7 @@ class RangesEndingAt {
     return then(map, recent_[0]);
   }
 
-  // Runs that are not long: rows of long bags seldom wait for longer. since(after) of a recent
+  // Recent runs are short: rows of long bags seldom wait for longer. since(after) of a recent
   // `after` is recent()[recent_place(after)].
   bool is_recent(Step after) const { return std::size_t{after} + 1 >= start_; }
   std::size_t recent_place(Step after) const { return std::size_t{after} + 1 - start_; }
@@ -127,7 +128,7 @@ class RangesEndingAt {
 
   const StepRanges<Map>& runs_;
   Step through_;
-  std::size_t block_;  // the first of the recent ones, and its first step
+  std::size_t block_;  // the first recent block, and its first step
   std::size_t start_;
   std::array<Map, kMostRecent> recent_;  // from start_ + i through `through`
 };

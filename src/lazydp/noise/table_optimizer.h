@@ -1,5 +1,5 @@
 #pragma once
-// How the tables of a model take steps: what the trainer, exchanges and engines know of it.
+// The interface through which the trainer, exchanges and engines take steps of a model's tables.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,9 +22,9 @@
 
 namespace lazydp {
 
-using Ids = std::span<const RowId>;  // of one table; they may repeat
+using Ids = std::span<const RowId>;  // rows of one table; they may repeat
 
-// Row accesses of tables, so far.
+// Row accesses of all tables, so far.
 struct RowTraffic {
   std::uint64_t read = 0;
   std::uint64_t written = 0;
@@ -44,26 +44,28 @@ class TableOptimizer {
   // On return every row that `ids` names (those of table k in ids[k]) is settled through t.
   virtual void settle(Step t, std::span<const Ids> ids, StageClock& stages) = 0;
 
-  // Settles through t what `bags` name (those of table k in bags[k]) and pools it into pooled[k].
+  // Settles through t the rows that `bags` name (those of table k in bags[k]) and pools them into
+  // pooled[k].
   virtual void settle_and_pool(Step t, std::span<const Bags> bags, Pooling mode,
                                std::span<const MatrixView> pooled, StageClock& stages) = 0;
 
-  // On return every row is settled through t. `progress`, if any, hears how many rows were done.
+  // On return every row is settled through t. `progress`, if set, is called with the number of rows
+  // done.
   virtual void settle_all(Step t, const std::function<void(std::uint64_t rows)>& progress = {}) = 0;
 
-  // `window` holds rows first … last - 1 of table k as they are. On return it holds what settling
-  // them through t would make of them; they themselves still wait.
+  // The caller has copied rows first … last - 1 of table k into `window`. On return the window
+  // holds what settling them through t would make of them; the rows themselves still wait.
   virtual void settle_copy(Step t, std::size_t table, RowId first, RowId last, Table& window) = 0;
 
-  // Through which step each row of table k is settled; empty where no row ever waits. Throws
-  // InternalError if settling has failed part-way.
+  // Returns through which step each row of table k is settled; empty where no row ever waits.
+  // Throws InternalError if settling has failed part-way.
   virtual std::span<Step> settled_through(std::size_t table) = 0;
 
-  // What the optimizer remembers of each weight of table k besides it; empty if nothing. It waits
-  // for noise as the weights do.
+  // Returns the momentum of each weight of table k; empty if the rule has none. It waits for noise
+  // as the weights do.
   virtual std::span<float> momentum(std::size_t table) = 0;
 
-  virtual std::size_t bytes() const = 0;  // of memory beside the tables
+  virtual std::size_t bytes() const = 0;  // memory besides the tables
 
   bool all_settled(Step t);
 
@@ -85,24 +87,25 @@ enum class TableRule : std::uint8_t { sgd, momentum };
 
 std::string_view table_rule_name(TableRule rule);
 
-// Of a native run, as torch.optim.SGD(momentum=0.9) has it.
+// The momentum of a native run: torch.optim.SGD(momentum=0.9).
 inline constexpr double kTableMomentum = 0.9;
 
-// An optimizer and the clock that it settles by.
+// An optimizer and the clock by which it settles.
 struct ClockedTables {
   std::unique_ptr<StepClock> clock;
   std::unique_ptr<TableOptimizer> optimizer;
 };
 
-// What an optimizer of tables is made for.
+// Chooses an optimizer of tables.
 struct TableOptimizerOptions {
   TableRule rule = TableRule::sgd;
   NoisePolicy policy = NoisePolicy::lazy_aggregated;
-  WeightDecay decay = WeightDecay::off;  // whether steps will have any
+  WeightDecay decay = WeightDecay::off;  // whether any step will decay weights
   NoisePasses passes = NoisePasses::fused;
 };
 
-// `tables` and `noise` outlive what is returned. Momenta, if the rule has them, begin at zero.
+// Makes an optimizer and its clock. `tables` and `noise` must outlive them. Momenta, if the rule
+// has them, begin at zero.
 ClockedTables make_table_optimizer(const TableOptimizerOptions& options, std::span<Table> tables,
                                    const NoiseSource& noise);
 

@@ -55,7 +55,7 @@ Step MomentumClock::open(const TableStep& step) {
   const double rate = step.learning_rate;
   const double keep = step.first ? 0.0 : step.momentum;
   const double take = step.first ? 1.0 : 1.0 - step.dampening;
-  // u = from_m * (new m) + from_d * d is what the weight moves along.
+  // The weight moves along u = from_m * (new m) + from_d * d.
   const double from_m = step.nesterov ? step.momentum : 1.0;
   const double from_d = step.nesterov ? 1.0 : 0.0;
 

@@ -1,5 +1,6 @@
 #pragma once
-// The variance clock: how much noise, and how much weight decay, any run of steps owes a weight.
+// The variance clock: how much noise, and how much weight decay, any run of steps owes a weight;
+// with momentum, what the run does to a momentum and its weight.
 
 #include <algorithm>
 #include <array>
@@ -29,35 +30,35 @@ struct TableStep {
   double noise_std = 0.0;  // on the sum
 };
 
-// What the steps of a run owe rows that wait. A trainer opens steps on it; an optimizer settles by
-// it.
+// Records what the steps of a run owe rows that wait. A trainer opens steps on it; an optimizer
+// settles by it.
 class StepClock {
  public:
   virtual ~StepClock() = default;
 
-  // Makes room for so many steps, so that opening them allocates nothing.
+  // Reserves memory for `steps` steps, so that opening them allocates nothing.
   virtual void reserve(Step steps) = 0;
 
   // Opens the next step and returns its number, from 1.
   virtual Step open(const TableStep& step) = 0;
   virtual Step now() const = 0;
 
-  // All steps so far as a checkpoint keeps them, numbers_a_step() numbers for each.
+  // Returns all steps so far as a checkpoint keeps them, numbers_a_step() numbers for each.
   virtual std::size_t numbers_a_step() const = 0;
   virtual std::vector<double> numbers() const = 0;
 
-  // Makes the clock one that has opened these steps. The open step's size is not known: open()
-  // comes before the next gradient.
+  // Puts the clock where it was when it had opened these steps. The open step's size is not known:
+  // the caller calls open() before the next gradient.
   virtual void restore(std::span<const double> numbers) = 0;
 
-  // Makes the clock one on which so many steps have passed that owe nothing.
+  // Puts the clock where `steps` steps have passed that owe nothing.
   virtual void restore_settled(Step steps) = 0;
 };
 
-// Whether steps shrink the weights of rows, also of those that wait.
+// Whether steps shrink the weights of rows, including those of rows that wait.
 enum class WeightDecay : std::uint8_t { off, on };
 
-// What a weight that only waits goes through: w <- shrink * w + N(0, variance).
+// The change of a weight that only waits: w <- shrink * w + N(0, variance).
 struct Owed {
   double shrink = 1.0;
   double variance = 0.0;
@@ -65,14 +66,14 @@ struct Owed {
   bool nothing() const { return shrink == 1.0 && variance == 0.0; }
 };
 
-// The one after the other. Associative, and free of subtraction: nothing cancels, however fast the
-// learning rate decays.
+// Composes two changes, `first` before `second`. Associative, and free of subtraction: nothing
+// cancels, however fast the learning rate decays.
 inline Owed then(const Owed& first, const Owed& second) {
   return {first.shrink * second.shrink,
           second.shrink * second.shrink * first.variance + second.variance};
 }
 
-// The same as kernels take it: w <- shrink * w + std * N(0, 1).
+// An `Owed` as kernels take it: w <- shrink * w + std * N(0, 1).
 struct NoiseTerm {
   float shrink;
   float std;
@@ -82,8 +83,8 @@ inline NoiseTerm to_term(const Owed& owed) {
   return {static_cast<float>(owed.shrink), static_cast<float>(std::sqrt(owed.variance))};
 }
 
-// The same question for many rows at one moment: what does a row owe through `through`? Most have
-// waited for a few steps; for these the answer is at hand, roots taken.
+// Answers for many rows at one moment how much a row is owed through `through`. Most rows have
+// waited for a few steps; for these the answer is precomputed, square roots included.
 class OwedThrough : public RangesEndingAt<Owed> {
  public:
   OwedThrough(const StepRanges<Owed>& runs, Step through) : RangesEndingAt(runs, through) {
@@ -106,9 +107,9 @@ class VarianceClock final : public StepClock {
   void reserve(Step steps) override { steps_.reserve(steps); }
   Step open(const TableStep& step) override;
 
-  // The same by its parts: `step_size` is learning rate / expected batch, `noise_std` the standard
-  // deviation of the noise on the sum, `shrink` = 1 - learning rate
-  // * weight decay, in (0, 1].
+  // Opens a step given by its parts: `step_size` is learning rate / expected batch, `noise_std` the
+  // standard deviation of the noise on the sum, `shrink` = 1 - learning rate * weight decay, in (0,
+  // 1].
   Step open(double step_size, double noise_std, double shrink);
 
   Step now() const override { return steps_.now(); }
@@ -117,7 +118,7 @@ class VarianceClock final : public StepClock {
   void restore(std::span<const double> numbers) override;
   void restore_settled(Step steps) override;
 
-  // What step t alone owes.
+  // Returns what step t alone owes.
   const Owed& at(Step t) const { return steps_.at(t); }
 
   // A row that waits keeps its weight as it was `after` some step, and is shrunk by all later steps
@@ -127,7 +128,7 @@ class VarianceClock final : public StepClock {
     return static_cast<float>(step_size_ / steps_.at(steps_.now()).shrink);
   }
 
-  // What steps after + 1, …, through owe, for rows settled through various `after`.
+  // Returns what steps after + 1, …, through owe, for rows settled through various `after`.
   OwedThrough through(Step through) const { return {steps_, through}; }
   Owed over(Step after, Step through) const { return this->through(through).since(after); }
 
@@ -136,9 +137,7 @@ class VarianceClock final : public StepClock {
   StepRanges<Owed> steps_;
 };
 
-// The clock of a table with momentum: what any run of steps does to a momentum and its weight.
-
-// What a coordinate (m, w) that only waits goes through: (m, w) <- A (m, w) + N(0, Q).
+// The change of a coordinate (m, w) that only waits: (m, w) <- A (m, w) + N(0, Q).
 struct Drift {
   double mm = 1.0, mw = 0.0;                   // A: m <- mm * m + mw * w
   double wm = 0.0, ww = 1.0;                   //    w <- wm * m + ww * w
@@ -147,15 +146,17 @@ struct Drift {
   bool noisy() const { return var_m > 0.0 || var_w > 0.0; }
 };
 
-// The one after the other: A2 A1 and A2 Q1 A2' + Q2. Free of subtraction, as `Owed` is.
+// Composes two drifts, `first` before `second`: A2 A1 and A2 Q1 A2' + Q2. Free of subtraction, as
+// for `Owed`.
 Drift then(const Drift& first, const Drift& second);
 
-// How (m, w) answers to one unit of g * divisor, the sum.
+// The response of (m, w) to one unit of g * divisor, the sum.
 struct Response {
   double m = 0.0;
   double w = 0.0;
 };
 
+// The clock of tables with momentum: what any run of steps does to a momentum and its weight.
 class MomentumClock final : public StepClock {
  public:
   void reserve(Step steps) override { steps_.reserve(steps); }
@@ -169,7 +170,7 @@ class MomentumClock final : public StepClock {
   const Drift& at(Step t) const { return steps_.at(t); }
   RangesEndingAt<Drift> through(Step through) const { return {steps_, through}; }
 
-  // Of the open step.
+  // Returns the response in the open step.
   const Response& response() const { return response_; }
 
  private:

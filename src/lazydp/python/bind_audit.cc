@@ -1,4 +1,4 @@
-// What attacks prove: trade-off curves, canaries of many runs, canaries of one.
+// Binds the proofs of attacks: trade-off curves, canaries of many runs, canaries of one.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/tuple.h>

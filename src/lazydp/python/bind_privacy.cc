@@ -1,4 +1,4 @@
-// The accountants and the calibration.
+// Binds the accountants and the calibration.
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>

@@ -1,4 +1,4 @@
-// Seeds, dense noise and Poisson samples.
+// Binds seeds, dense noise and Poisson samples.
 
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
@@ -28,21 +28,22 @@ Seed seed_from(const nb::bytes& bytes) {
   return Seed::restored(key, true);
 }
 
-// out[i] = normal i of the dense noise of step t, counted from weight first_row * 1024.
+// Sets out[i] to normal i of the dense noise of step t, counted from weight first_row * 1024.
 void dense_normals(const NoiseSource& noise, const Floats& out, Step t, std::uint64_t first_row) {
   const NoiseCells cells = noise.dense(t);
   constexpr std::size_t kRow = NoiseSource::kDenseRow;
   const std::span<float> values = span_of(out);
-  std::ranges::fill(values, 0.0f);  // 0 x what was there may be NaN
+  std::ranges::fill(values, 0.0f);  // 0 x an uninitialised value may be NaN
   for (std::size_t i = 0; i < values.size(); i += kRow) {
     const NoisyRow row = {values.data() + i, first_row + i / kRow, 0.0f, 1.0f};
     cells.add({&row, 1}, std::min(kRow, values.size() - i));
   }
 }
 
-// out.row(r) = normals of row r of a table at step t, as lazy_each_step and every_row draw them.
+// Sets out.row(r) to the normals of row r of a table at step t, as lazy_each_step and every_row
+// draw them.
 void table_normals(const NoiseSource& noise, const FloatMatrix& out, TableId table, Step t) {
-  std::ranges::fill(span_of(out), 0.0f);  // 0 x what was there may be NaN
+  std::ranges::fill(span_of(out), 0.0f);  // 0 x an uninitialised value may be NaN
   const std::size_t rows = out.shape(0);
   const std::size_t dim = out.shape(1);
   const NoiseCells cells =

@@ -1,4 +1,4 @@
-// Bags, norms and the tables of a parameter group.
+// Binds bags, norms and the tables of a parameter group.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -27,13 +27,13 @@ NoisePolicy policy_from(const std::string& name) {
                   "'; it must be lazy, lazy_each_step, every_row or touched_rows");
 }
 
-// Bags as a table's caller gave them, with the way they are pooled.
+// Bags as the caller of a table gave them, and how they are pooled.
 struct PooledBags {
   Bags bags;
   Pooling mode = Pooling::sum;
 };
 
-// Copies ids, so that the caller's tensors may change; this is where rows are checked.
+// Copies ids, so that the caller's tensors may change afterwards. Row ids are checked here.
 PooledBags make_bags(const Integers& ids, const std::optional<Integers>& offsets,
                      const std::optional<Floats>& weights, bool mean, RowId rows) {
   PooledBags out{.bags = {}, .mode = mean ? Pooling::mean : Pooling::sum};
@@ -61,7 +61,7 @@ PooledBags make_bags(const Integers& ids, const std::optional<Integers>& offsets
   return out;
 }
 
-// The memory of `values`, which belongs to `owner`, as an array.
+// Returns the memory of `values`, which belongs to `owner`, as an array.
 template <class Value, class Owner>
 auto array_of(std::vector<Value>& values, Owner& owner) {
   using Array = nb::ndarray<nb::numpy, Value, nb::ndim<1>>;
@@ -88,7 +88,7 @@ void squared_norms(const Call& call, const Floats& out) {
   add_squared_table_norms(views_of({call}, out.size())[0], span_of(out));
 }
 
-// The rows as bags, their values, and how many of them each example has.
+// Returns the rows as bags, their values, and how many of them each example has.
 MergedRows merge(const std::vector<Call>& calls, const Floats& squared) {
   MergedRows merged = merge_rows(views_of(calls, squared.size()), squared.size());
   add_squared_norms(merged, span_of(squared));
@@ -97,7 +97,7 @@ MergedRows merge(const std::vector<Call>& calls, const Floats& squared) {
 
 using Part = std::tuple<const PooledBags*, FloatMatrix>;
 
-// One list of bags and gradients out of several: each mean becomes weights.
+// Appends bags and their gradients to one list; a mean becomes weights.
 void append(const PooledBags& from, const FloatMatrix& gradients, Bags& bags, Matrix& pooled,
             std::size_t first_bag) {
   const std::size_t first_id = bags.ids.size();

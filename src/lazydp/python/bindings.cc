@@ -6,7 +6,7 @@
 
 namespace lazydp {
 
-// Every failure is also the built-in error that Python programs expect of it.
+// Every exception is also the built-in error that Python programs expect for it.
 void bind_errors(nb::module_& module) {
   static nb::exception<UserError> user(module, "UserError", PyExc_ValueError);
   static nb::exception<PrivacyError> privacy(module, "PrivacyError", user);

@@ -1,5 +1,5 @@
 #pragma once
-// What the parts of the extension share: how tensors look from here.
+// Tensor types that the parts of the extension share.
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
@@ -12,8 +12,8 @@ namespace lazydp {
 
 namespace nb = nanobind;
 
-// Tensors come as DLPack capsules or buffers, without copies; the caller keeps them alive while a
-// call lasts, and for as long as a table is bound to them.
+// Tensors are passed as DLPack capsules or buffers, without copies; the caller keeps them alive
+// while a call lasts, and for as long as a table is bound to them.
 using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using FloatMatrix = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Integers = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;

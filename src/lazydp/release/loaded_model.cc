@@ -11,7 +11,8 @@
 namespace lazydp {
 namespace {
 
-// A file that has as many floats as the model: whatever is wrong in detail, memory suffices for it.
+// Opens the weights, and checks that the file has as many floats as the model: whatever else is
+// wrong, memory suffices for it.
 SafetensorsFile weights_of(const std::string& folder, const ModelShape& shape) {
   SafetensorsFile file(folder + kWeights);
   std::uint64_t bytes = 0;

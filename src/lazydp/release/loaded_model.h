@@ -13,17 +13,17 @@
 
 namespace lazydp {
 
-// What a card says of its model. Throws UserError unless a model can be of that shape.
+// Returns the shape on a model's card. Throws UserError for a shape that no model can have.
 ModelShape shape_on_card(const Json& card);
 
 class LoadedModel {
  public:
-  // Reads the weights in `folder`, which have this shape; the caller has verified its card. Throws
-  // UserError if they have another: a card may say anything, so that is found out before memory is
-  // taken for it.
+  // Reads the weights in `folder`, which have this shape; the caller has verified the card. Throws
+  // UserError if they have another: a card may say anything, so that is checked before memory is
+  // allocated.
   LoadedModel(const std::string& folder, const ModelShape& shape);
 
-  // Logits, valid until the next call.
+  // Returns the logits of a batch, valid until the next call.
   std::span<const float> predict(const Batch& batch);
 
  private:

@@ -37,7 +37,7 @@ Json json_of(const Claim& claim, const std::string& unit, const Json& data) {
   return json;
 }
 
-// Everything but the digest of the weights, which hold a copy of this.
+// Makes the card, all but the digest of the weights: their file holds a copy of the card.
 Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& notes) {
   Json card = {{"format", "lazydp-card"},
                {"version", 1},
@@ -107,7 +107,8 @@ ReleasedModel release(std::unique_ptr<Trainer> trainer, const ReleaseNotes& note
   return model;
 }
 
-// The settled state's own file, if that has tables in files and says the same: no second copy.
+// Links to the settled state's own file, if that has tables in files and the same metadata: no
+// second copy.
 bool ReleasedModel::take_settled_rows(const std::string& path, const Metadata& metadata) const {
   if (!settled_) return false;
   const std::string& rows = settled_->path;
@@ -116,7 +117,7 @@ bool ReleasedModel::take_settled_rows(const std::string& path, const Metadata& m
   const std::string name = path + ".new";
   std::filesystem::remove(name, ignored);
   std::filesystem::create_hard_link(rows, name, ignored);
-  if (ignored) return false;  // not every file system has them
+  if (ignored) return false;  // not every file system has hard links
   constexpr mode_t kReadable = 0644;
   if (chmod(name.c_str(), kReadable) != 0 || rename(name.c_str(), path.c_str()) != 0) {
     throw IoError("cannot write '" + path + "': " + std::strerror(errno));
@@ -143,9 +144,9 @@ void ReleasedModel::write_here(const std::string& folder) const {
   if (exists(folder + kCard)) {
     Json there = verified_card(folder);
     there.erase("weights");
-    // Metrics that somebody wanted out are out: whoever releases again need not have them.
+    // Metrics that the user published stay published: a second release need not repeat them.
     if (there.contains("metrics") && !card.contains("metrics")) card["metrics"] = there["metrics"];
-    // A card of an earlier version says less of its data.
+    // A card of an earlier version says less about its data.
     for (const char* key : {"split", "neighbours"}) {
       if (there.contains("data") && !there["data"].contains(key)) card["data"].erase(key);
     }

@@ -1,5 +1,5 @@
 #pragma once
-// The only door out: a trainer goes in, a settled model and its card come out.
+// The only way out of a run: takes a trainer, and returns a settled model and its card.
 
 #include <cstdint>
 #include <functional>
@@ -17,29 +17,30 @@
 
 namespace lazydp {
 
-// What the card says beside what the trainer knows. All of it public.
+// The entries of a card that the trainer does not know. All of them are public.
 struct ReleaseNotes {
   double delta = 0.0;
   ModelShape shape = {};
-  Json data = {};                       // schema, or the name of a synthetic task
-  std::optional<Metrics> metrics = {};  // computed on private data: only if the user wants them out
+  Json data = {};  // schema, or the name of a synthetic task
+  // Computed on private data: set only if the user wants to publish them.
+  std::optional<Metrics> metrics = {};
 };
 
 class CheckpointFolder;
 
-// Hears of rows that were settled.
+// Called with the number of rows that were settled.
 using ReleaseProgress = std::function<void(std::uint64_t rows)>;
 
-// Every row has its noise; the claim is what its card says. Nothing else writes weights to a file
-// that may be published.
+// A model in which every row has its noise; its card states the claim. Nothing else writes weights
+// to a file that may be published.
 class ReleasedModel {
  public:
   const Claim& claim() const { return claim_; }
   const Json& card() const { return card_; }
 
   // Writes model.safetensors and card.json. The same released state gives the same bytes. Throws
-  // PrivacyError if there are files that say something else, IoError if writing fails. Of several
-  // ranks all call, and the first writes what the others send it, a few rows at a time.
+  // PrivacyError if there are files that say something else, IoError if writing fails. All ranks
+  // call it; the first writes what the others send it, a few rows at a time.
   void write(const std::string& folder) const;
 
  private:
@@ -50,7 +51,7 @@ class ReleasedModel {
   ReleasedModel(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
                 const ReleaseProgress& progress);
 
-  // A file with all weights that the settled state of tables in files has already.
+  // A file with all weights that the settled state of tables in files already has.
   struct SettledFile {
     std::string path;
     std::string blake2b;
@@ -66,12 +67,12 @@ class ReleasedModel {
   std::optional<SettledFile> settled_;
 };
 
-// Settles every row and checks that none is behind. The trainer is gone afterwards: it takes no
-// more steps. Throws PrivacyError for a trainer whose state a folder keeps: that must come along.
+// Settles every row and checks that none is late. Consumes the trainer: it takes no more steps.
+// Throws PrivacyError for a trainer whose state a folder keeps: such a folder must be passed too.
 ReleasedModel release(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
                       const ReleaseProgress& progress = {});
 
-// The same for a run whose state is kept in `folder`: makes the settled state the only one there,
+// Releases a run whose state is kept in `folder`: makes the settled state the only one there,
 // before there is a model to publish.
 ReleasedModel release(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
                       CheckpointFolder& folder, const ReleaseProgress& progress = {});

@@ -38,7 +38,7 @@ CommThread::Ticket CommThread::send(Job job) {
   return ++given_;
 }
 
-// What a job throws is kept for wait(), as that of a thread's job is.
+// Keeps what a job throws for wait(), as the thread does for the jobs it runs.
 CommThread::Ticket CommThread::run_at_once(const Job& job) {
   ++given_;
   if (failure_) return given_;
@@ -65,7 +65,7 @@ void CommThread::wait(Ticket ticket) {
 }
 
 void CommThread::work() {
-  set_thread_count(1);  // of loops that this thread starts
+  set_thread_count(1);  // for loops that this thread starts
   std::unique_lock lock(guard_);
   for (;;) {
     changed_.wait(lock, [&] { return ending_ || !jobs_.empty(); });

@@ -1,5 +1,5 @@
 #pragma once
-// A thread that talks to other ranks while this one computes.
+// A thread that communicates with other ranks while this rank computes.
 
 #include <condition_variable>
 #include <cstdint>
@@ -13,29 +13,29 @@
 
 namespace lazydp {
 
-// Runs jobs one after the other, in the order in which they were given: all ranks give the same
-// ones, so collective calls match. A communicator that has such a thread is used through it alone.
-// A rank that is alone waits for nobody: it needs no thread, and its jobs run at once.
+// Runs jobs one after the other, in the order in which they were sent: all ranks send the same
+// jobs, so collective calls match. A communicator that has such a thread is used through it alone.
+// A rank that is alone waits for no other: it needs no thread, and its jobs run at once.
 class CommThread {
  public:
   using Job = std::function<void(Communicator&)>;
   using Ticket = std::uint64_t;
 
   explicit CommThread(Communicator& ranks);
-  ~CommThread();  // runs the jobs it was given first, as those of the other ranks do
+  ~CommThread();  // runs the jobs it was given first, as the other ranks' threads do
   CommThread(const CommThread&) = delete;
   CommThread& operator=(const CommThread&) = delete;
 
   Ticket send(Job job);
 
-  // Returns once the job is done. What it, or one before it, threw is thrown here.
+  // Returns once the job is done. Rethrows what it, or a job before it, threw.
   void wait(Ticket ticket);
 
-  // Runs an job and waits for it.
+  // Runs a job and waits for it.
   void run(Job job) { wait(send(std::move(job))); }
 
-  // So far, in seconds: what jobs took, and what callers waited for them. Where the
-  // first is the longer, ranks computed while things were on their way.
+  // Seconds so far that jobs took, and that callers waited for them. Where the first is longer,
+  // ranks computed while messages were on their way.
   struct Times {
     double under_way = 0.0;
     double waited = 0.0;

@@ -23,7 +23,7 @@ class Alone final : public Communicator {
   void exchange(Slices<const void> out, Slices<void> in) override {
     check(out.counts[0] == in.counts[0], "what is sent is received");
     const std::size_t bytes = out.counts[0] * sizeof(std::uint32_t);
-    if (bytes > 0) std::memcpy(in.data, out.data, bytes);  // nothing may lie nowhere
+    if (bytes > 0) std::memcpy(in.data, out.data, bytes);  // an empty slice may have a null pointer
   }
   [[noreturn]] static void nobody() { throw InternalError("there is no other rank"); }
 };

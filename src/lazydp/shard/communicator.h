@@ -1,5 +1,5 @@
 #pragma once
-// What the processes of one run (its ranks) do together.
+// The collective calls of the processes of one run (its ranks).
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace lazydp {
 
-// What one rank handed to others, so far.
+// Counts the bytes and messages that one rank has sent to others.
 struct Traffic {
   std::uint64_t bytes = 0;
   std::uint64_t messages = 0;
@@ -19,11 +19,11 @@ struct Traffic {
 template <class T>
 struct Slices {
   T* data = nullptr;
-  std::span<const std::size_t> counts;  // of T, one for each rank
+  std::span<const std::size_t> counts;  // in elements of T, one for each rank
 };
 
-// Collective calls are made by every rank, in the same order; one thread of a rank calls at a time.
-// Sums come out the same bits on every rank.
+// Every rank makes the collective calls, in the same order; one thread of a rank calls at a time.
+// Sums are the same bits on every rank.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -37,11 +37,11 @@ class Communicator {
   virtual void add_up(std::span<float> values) = 0;
   virtual void add_up(std::span<double> values) = 0;
 
-  // From one to one. Both know how much.
+  // Sends bytes to one rank, which receives them with a buffer of the same size.
   virtual void send(std::span<const std::byte> bytes, int to) = 0;
   virtual void receive(std::span<std::byte> bytes, int from) = 0;
 
-  // out's slice p goes to rank p, in's slice p comes from there; both know how much.
+  // Sends out's slice p to rank p and receives in's slice p from it; both know the size.
   void all_to_all(Slices<const float> out, Slices<float> in) {
     exchange({out.data, out.counts}, {in.data, in.counts});
   }
@@ -49,27 +49,27 @@ class Communicator {
     exchange({out.data, out.counts}, {in.data, in.counts});
   }
 
-  // Every rank's text, on rank 0; nothing elsewhere.
+  // Returns every rank's text on rank 0; nothing elsewhere.
   std::vector<std::string> gather(const std::string& mine);
-  // Rank 0's text, everywhere.
+  // Returns rank 0's text on every rank.
   std::string broadcast_text(std::string text);
-  // Whether it holds on some rank.
+  // Returns whether `here` holds on some rank.
   bool any(bool here);
 
   const Traffic& traffic() const { return traffic_; }
 
  protected:
-  virtual void exchange(Slices<const void> out, Slices<void> in) = 0;  // of words of four bytes
+  virtual void exchange(Slices<const void> out, Slices<void> in) = 0;  // four-byte words
 
-  // What goes to others: of fragments for each rank, or of a sum, every part of which has to go
-  // around once to be added up and once to be known.
+  // Counts what this rank sends to others: its fragments for each rank, or its part of a sum, every
+  // part of which goes around once to be added up and once to be distributed.
   void count(std::span<const std::size_t> words_out);
   void count_sum(std::size_t bytes);
 
   Traffic traffic_;
 };
 
-// The only rank there is.
+// Returns the communicator of a run that has a single rank.
 Communicator& alone();
 
 }  // namespace lazydp

@@ -1,5 +1,5 @@
 #pragma once
-// Vectors that travel between ranks, in one array: a block for each rank and table.
+// One buffer of the vectors that travel between ranks: a block for each rank and table.
 
 #include <cstddef>
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace lazydp {
 
-// Rank after rank; what does not travel has no floats.
+// The blocks lie rank after rank; a block that does not travel has no floats.
 class ExchangeBuffers {
  public:
-  // floats(p, k): how many the block of rank p and table k has.
+  // Lays out the blocks: floats(p, k) is the size of the block of rank p and table k.
   template <class Floats>
   void lay_out(int ranks, std::size_t tables, Floats&& floats) {
     tables_ = tables;

@@ -20,7 +20,7 @@ namespace lazydp {
 
 namespace {
 
-// The first of these variables that holds a number.
+// Returns the value of the first of these variables that holds a number.
 template <std::size_t N>
 int number_of(const std::array<const char*, N>& names, int otherwise) {
   for (const char* name : names) {
@@ -35,8 +35,8 @@ int number_of(const std::array<const char*, N>& names, int otherwise) {
 
 }  // namespace
 
-// As Open MPI, MPICH and Slurm with either say it. Slurm alone is not enough: a batch script has
-// its variables too.
+// Reads the variables that Open MPI, MPICH and Slurm with either set. Slurm's own are not enough: a
+// batch script has them too.
 Launched launched() {
   constexpr std::array kSizes = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
   constexpr std::array kRanks = {"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"};
@@ -48,10 +48,11 @@ Launched launched() {
 
 namespace {
 
-// Somebody else failed, and says why.
+// Another rank failed, and its exception says why.
 struct Abandoned {};
 
-// Where ranks meet.
+// The meeting point of ranks that are threads: a barrier, mailboxes, and a slot that each rank
+// shows.
 class Board {
  public:
   explicit Board(int ranks) : posts(static_cast<std::size_t>(ranks)), ranks_(ranks) {}
@@ -89,7 +90,7 @@ class Board {
   }
   std::exception_ptr failure() const { return failure_; }
 
-  // What a rank shows to the others between two meetings.
+  // The memory that a rank shows to the others between two barriers.
   struct Post {
     const void* data = nullptr;
     std::span<const std::size_t> counts;

@@ -1,5 +1,6 @@
 #pragma once
-// The ranks that a launcher (mpirun, srun) started this program as. The only door to MPI.
+// Joins the ranks that a launcher (mpirun, srun) started this program as, and runs ranks as threads
+// of one process for tests. MPI is used only through this header.
 
 #include <functional>
 #include <memory>
@@ -8,25 +9,25 @@
 
 namespace lazydp {
 
-// Joins the other ranks; null if nobody launched more than this process. Once in a process, and
-// before threads are started. Throws UserError if there are others but this build cannot talk.
+// Joins the other ranks; returns null if no launcher started more than this process. Call it once
+// in a process, before threads are started. Throws UserError if there are other ranks but this
+// build has no MPI.
 std::unique_ptr<Communicator> join_ranks();
 
 // Ends this process and all other ranks with an exit code, without waiting for them; returns only
-// if there are none.
+// if there are no other ranks.
 void end_all_ranks(int exit_code);
 
-// Which of how many a launcher said that this process is, before any rank is joined.
+// Which rank of how many this process is, by its launcher's variables, before ranks are joined.
 struct Launched {
   int rank = 0;
   int size = 1;
 };
 Launched launched();
 
-// Ranks as threads of one process: for tests, where no launcher is needed.
-
-// Runs body on `ranks` threads, each a rank whose own loops use `threads` threads. What the first
-// one throws is thrown here; the others, who would wait for it for ever, are ended.
+// Runs `body` on `ranks` threads of this process, each a rank whose own loops use `threads`
+// threads: for tests, which need no launcher. Rethrows what the first failing rank throws; the
+// others, which would wait for it for ever, are ended.
 void run_as_ranks(int ranks, const std::function<void(Communicator&)>& body, int threads = 1);
 
 }  // namespace lazydp

@@ -1,5 +1,5 @@
-// Ranks over MPI: transport, launch and collectives are its own. A build without MPI says so to a
-// launcher.
+// Ranks over MPI, which does the transport, the launch and the collectives. A build without MPI
+// reports that when a launcher starts several ranks.
 
 #include <string>
 
@@ -8,7 +8,7 @@
 
 #if defined(LAZYDP_MPI)
 
-#define OMPI_SKIP_MPICXX 1  // its C interface is all we use
+#define OMPI_SKIP_MPICXX 1  // only its C interface is used
 #define MPICH_SKIP_MPICXX 1
 #include <mpi.h>
 #include <sys/prctl.h>
@@ -23,8 +23,8 @@
 namespace lazydp {
 namespace {
 
-// Ends when the request does. MPI's own waiting would keep a core busy that computes; this one
-// sleeps after a few looks.
+// Returns when the request has completed. MPI's own wait would keep a core busy that computes; this
+// one sleeps after polling a few times.
 void wait_politely(MPI_Request request) {
   using namespace std::chrono_literals;
   constexpr int kLooks = 200;
@@ -57,7 +57,7 @@ class MpiRank final : public Communicator {
     MPI_Comm_size(machine, &neighbours_);
     MPI_Comm_free(&machine);
     constexpr unsigned long kMicrosecond = 1000;
-    prctl(PR_SET_TIMERSLACK, kMicrosecond);  // a short sleep is short; threads inherit it
+    prctl(PR_SET_TIMERSLACK, kMicrosecond);  // makes a short sleep short; threads inherit it
   }
   ~MpiRank() override { MPI_Finalize(); }
   MpiRank(const MpiRank&) = delete;
@@ -97,7 +97,7 @@ class MpiRank final : public Communicator {
  private:
   static constexpr int kTag = 1;
 
-  // MPI counts in ints.
+  // Transfers `bytes` in pieces whose sizes fit MPI's int counts.
   template <class Byte, class Start>
   static void in_pieces(std::span<Byte> bytes, Start&& start) {
     constexpr std::size_t kMost = std::size_t{1} << 30;
@@ -117,7 +117,7 @@ class MpiRank final : public Communicator {
     wait_politely(request);
   }
 
-  // A slice as MPI wants it.
+  // A slice in the form that MPI takes.
   struct Placed {
     std::vector<int> counts;
     std::vector<int> offsets;

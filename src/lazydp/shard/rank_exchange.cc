@@ -97,7 +97,7 @@ void RankExchange::settle_and_pool(Step t, Step through, const Batch& batch,
   stages.lap(Stage::exchange);
 }
 
-// What this rank asked of itself stays where it is.
+// Vectors that this rank requested from itself stay where they are.
 void RankExchange::pack_pooled(const RowRequest& request) {
   for_others([&](std::size_t k, int p) {
     std::copy_n(vectors_[k].row(request.first(k, p)).data(), request.count(k, p) * tables_[k].dim(),
@@ -160,7 +160,8 @@ void RankExchange::send(Step t, const Batch& batch, std::span<const TableGradien
   stages.lap(Stage::exchange);
 }
 
-// A gradient goes the way its vector came; to rows that are here, straight to where they read it.
+// A gradient returns the way its vector came; gradients of rows on this rank go straight to where
+// they are read.
 void RankExchange::pack(const RowRequest& request, std::size_t k, const TableGradient& gradient) {
   const std::size_t dim = tables_[k].dim();
   for (int p = 0; p < comm_.size(); ++p) {

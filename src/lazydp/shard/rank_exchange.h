@@ -1,6 +1,6 @@
 #pragma once
-// An exchange between ranks: rows are asked for, come home as pooled vectors, and get their
-// gradients back.
+// An exchange between ranks: requests rows, receives them as pooled vectors, and returns their
+// gradients.
 
 #include <array>
 #include <span>
@@ -13,12 +13,12 @@
 
 namespace lazydp {
 
-// A row has one owner, who settles, reads and updates it; the examples of a bag have one home,
-// which has all of their gradients, so that norms need nobody else. Copies of small tables are all
-// settled and updated alike, with gradients that are added up.
+// A row has one owner, which settles, reads and updates it; the examples of a bag have one home
+// rank, which has all of their gradients, so that norms need no other rank. All copies of small
+// tables are settled and updated alike, with gradients that are added up.
 class RankExchange final : public RowExchange {
  public:
-  // `ranks`, `layout` and `tables`, this rank's, outlive it.
+  // `ranks`, `layout` and `tables` (this rank's) must outlive the exchange.
   RankExchange(Communicator& ranks, const Layout& layout, std::span<Table> tables, Pooling pooling);
 
   CommThread& comm() override { return comm_; }
@@ -35,7 +35,7 @@ class RankExchange final : public RowExchange {
   Tallies end_sum(StageClock& stages) override;
 
  private:
-  // A request on its way, or opened.
+  // A request that was sent, or that has been decoded.
   struct Asked {
     RowRequest request;
     CommThread::Ticket ticket = 0;
@@ -59,13 +59,14 @@ class RankExchange final : public RowExchange {
   const Layout& layout_;
   std::span<Table> tables_;
   Pooling pooling_;
-  std::array<Asked, 3> asked_;  // of odd and even steps, and of an evaluation
+  std::array<Asked, 3> asked_;  // one for even and one for odd steps, and one for an evaluation
 
-  // Of each table a vector for each bag that is asked of this rank: pooled, then its gradient.
+  // One matrix for each table, with a vector for each bag that is requested from this rank: pooled,
+  // then its gradient.
   std::vector<Matrix> vectors_;
   std::vector<MatrixView> views_;
-  ExchangeBuffers at_owner_;   // those of other ranks' bags, on their way
-  ExchangeBuffers at_home_;    // the same for each fragment that this rank asked of another
+  ExchangeBuffers at_owner_;   // vectors of other ranks' bags, on their way
+  ExchangeBuffers at_home_;    // vectors of the fragments that this rank requested from others
   std::vector<float> copied_;  // gradients of copied tables' rows
   std::vector<std::size_t> copied_begin_;
   std::vector<TableGradient> gradients_;

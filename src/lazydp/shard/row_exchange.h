@@ -1,6 +1,6 @@
 #pragma once
-// How a batch reaches the rows that it names, and its gradients reach them back, whoever holds
-// them.
+// Brings a batch the rows that it names, and returns their gradients to them, on whichever rank
+// they are.
 
 #include <array>
 #include <cstddef>
@@ -19,33 +19,34 @@
 
 namespace lazydp {
 
-// Numbers that every rank has, to be added up with the gradients of a step.
+// Numbers of each rank, added up over ranks with the gradients of a step.
 using Tallies = std::array<float, 4>;
 
-// A step calls from top to bottom; an evaluation, whose step is 0, down to read(). Every rank makes
-// the same calls with its own part of the batch. What the calls wait for is booked as
-// Stage::exchange.
+// A step makes the calls from top to bottom; an evaluation, whose step is 0, down to
+// settle_and_pool(). Every rank makes the same calls with its own part of the batch. The time that
+// calls wait is booked as Stage::exchange.
 class RowExchange {
  public:
   virtual ~RowExchange() = default;
 
-  // The way to the other ranks, if there are any.
+  // Returns the communication thread to the other ranks; with a single rank its jobs run at once.
   virtual CommThread& comm() = 0;
 
-  // Whether it is worth asking for the rows of step t + 1 while step t is computed.
+  // Returns whether it pays to request the rows of step t + 1 while step t is computed.
   virtual bool asks_ahead() const = 0;
 
-  // Tells whoever holds them which rows the batch of step t names; nothing happens if they know.
+  // Tells the ranks that hold them which rows the batch of step t names; does nothing if they
+  // already know.
   virtual void ask(Step t, const Batch& batch, StageClock& stages) = 0;
 
-  // The rows here that somebody asked for in step t, table by table, ready to be settled. Rows are
-  // numbered as in the tables here.
+  // Returns the rows of the tables here that some rank requested for step t, table by table, ready
+  // to be settled. Rows are numbered as in the tables here.
   virtual std::span<const Ids> asked(Step t, StageClock& stages) = 0;
 
-  // Settles through `through` what was asked for in step t, on the ranks that hold it; then
-  // pooled[k].row(i) = bag i of table k. `optimizer` is that of the tables here. `meanwhile` is
-  // work for the time in which vectors are on their way; an exchange that does not wait leaves it
-  // undone.
+  // Settles through `through` the rows that were requested for step t, on the ranks that hold them;
+  // then pooled[k].row(i) = bag i of table k. `optimizer` is that of the tables here. `meanwhile`
+  // is work for the time in which vectors are on their way; an exchange that does not wait leaves
+  // it undone.
   virtual void settle_and_pool(Step t, Step through, const Batch& batch, TableOptimizer& optimizer,
                                std::span<const MatrixView> pooled, StageClock& stages,
                                const std::function<void()>& meanwhile) = 0;
@@ -54,18 +55,18 @@ class RowExchange {
   virtual void send(Step t, const Batch& batch, std::span<const TableGradient> tables,
                     StageClock& stages) = 0;
 
-  // Starts to add up the dense gradient, and some numbers, over all ranks.
+  // Starts to add up the dense gradient, and the tallies, over all ranks.
   virtual void begin_sum(std::span<float> dense, const Tallies& tallies) = 0;
 
-  // What the rows of the tables here receive from all ranks.
+  // Returns the gradients that the rows of the tables here receive from all ranks.
   virtual std::span<const TableGradient> received(Step t, StageClock& stages) = 0;
 
-  // Afterwards the dense gradient is the sum. Returns that of the tallies.
+  // Completes the sum: the dense gradient is that of all ranks. Returns the sum of the tallies.
   virtual Tallies end_sum(StageClock& stages) = 0;
 };
 
-// Everything is here, in memory or in files: rows in files are put where they can be read and
-// written before anybody does.
+// All rows are on this rank, in memory or in files: rows in files are put where they can be read
+// and written before any read or write.
 class LocalExchange final : public RowExchange {
  public:
   LocalExchange(Pooling pooling, const TableStorage& storage)
@@ -95,7 +96,7 @@ class LocalExchange final : public RowExchange {
   Pooling pooling_;
   TableStorage storage_;
   CommThread comm_{alone()};
-  std::array<Asked, 3> asked_;  // of even and odd steps, and of an evaluation
+  std::array<Asked, 3> asked_;  // one for even and one for odd steps, and one for an evaluation
   std::span<const TableGradient> gradients_;
   Tallies tallies_{};
 };

@@ -50,7 +50,8 @@ void RowRequest::build(const Batch& batch) {
   for (int p = 0; p < layout_.ranks(); ++p) {
     const std::size_t before = message_.size();
     for (std::size_t k = 0; k < tables; ++k) {
-      // What this rank asks of itself does not travel; a copied table's rows go to all.
+      // Rows that this rank requests from itself do not travel; a copied table's rows go to all
+      // ranks.
       const std::vector<std::uint32_t>& rows = out_[at(k, layout_.copied(k) ? rank_ : p)].rows;
       lengths_.push_back(p == rank_ ? 0 : static_cast<std::uint32_t>(rows.size()));
       if (p != rank_) message_.insert(message_.end(), rows.begin(), rows.end());

@@ -1,5 +1,5 @@
 #pragma once
-// Which rows of which rank the batch of a step names.
+// Requests the rows, on any rank, that the batch of a step names.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,38 +12,39 @@
 
 namespace lazydp {
 
-// Each rank forms a request of its own part of the batch, they are swapped, and each rank opens
-// what came. Of a table that is cut, the part of a bag that one rank owns is a fragment: its rows
-// travel there as one list, and come back as one vector. Of a table that is copied, every rank
-// learns which rows anybody names, so that all copies settle the same.
+// Each rank builds a request from its own part of the batch; the ranks exchange them, and each
+// decodes what it received. In a table that is cut, the part of a bag that one rank owns is a
+// fragment: its rows travel there as one list, and come back as one vector. For a table that is
+// copied, every rank learns which rows any rank names, so that all copies settle the same.
 //
-// On the way a row is four bytes: its number on the owner, with the top bit set where a fragment
+// On the way a row takes four bytes: its number on the owner, with the top bit set where a fragment
 // begins.
 class RowRequest {
  public:
   RowRequest(const Layout& layout, int rank);
 
-  Step step = 0;  // which it is of; 0: of none
+  Step step = 0;  // the step it belongs to; 0: none
 
   void build(const Batch& batch);
   void exchange(Communicator& ranks);
   void decode();
 
-  // At home: the bags of table k that have a fragment on rank p; fragments are in this order.
+  // At home: returns the bags of table k that have a fragment on rank p, in the order of the
+  // fragments.
   std::span<const std::uint32_t> fragments(std::size_t k, int p) const {
     return out_[at(k, p)].bags;
   }
 
   // At the owner. Table cut: the fragments of all ranks as bags, rank after rank, rows numbered as
-  // here. Table copied: a bag for each row that anybody names, ascending.
+  // here. Table copied: a bag for each row that any rank names, ascending.
   const Bags& bags(std::size_t k) const { return bags_[k]; }
   std::span<const Bags> bags() const { return bags_; }
 
-  // Of a table that is cut: the first of rank p's bags.
+  // Returns the first of rank p's bags in a table that is cut.
   std::size_t first(std::size_t k, int p) const { return first_[at(k, p)]; }
   std::size_t count(std::size_t k, int p) const { return first_[at(k, p) + 1] - first(k, p); }
 
-  // Of a table that is copied: which bag is row r's.
+  // Returns which bag is row r's in a table that is copied.
   std::size_t place(std::size_t k, RowId r) const { return place_[k][static_cast<std::size_t>(r)]; }
 
  private:
@@ -67,9 +68,9 @@ class RowRequest {
   std::size_t ranks_;
   std::vector<Outgoing> out_;            // by table and rank
   std::vector<std::uint32_t> message_;   // to others: rank by rank, table by table
-  std::vector<std::uint32_t> lengths_;   // of its parts, in the same order
-  std::vector<std::size_t> words_;       // of each rank
-  std::vector<std::uint32_t> received_;  // the same, from others
+  std::vector<std::uint32_t> lengths_;   // words in each part of the message, in the same order
+  std::vector<std::size_t> words_;       // words of the message for each rank
+  std::vector<std::uint32_t> received_;  // messages received from other ranks
   std::vector<std::uint32_t> received_lengths_;
   std::vector<std::size_t> received_words_;
   std::vector<std::size_t> received_begin_;  // by table and rank

@@ -11,7 +11,7 @@ namespace lazydp {
 
 namespace {
 
-// The values that a ledger's events have: one, or from the least to the most.
+// Describes the values that a ledger's events have: the only one, or "from LEAST to MOST".
 template <class Value>
 std::string range(const Ledger& ledger, Value&& value) {
   double least = std::numeric_limits<double>::infinity();

@@ -1,5 +1,5 @@
 #pragma once
-// What may honestly be said of a model's privacy.
+// States what may honestly be claimed of a model's privacy.
 
 #include <string>
 
@@ -17,21 +17,21 @@ struct Claim {
   std::string because;  // the mechanism in words, or why nothing is claimed
 };
 
-// Why nothing may be claimed for a run of this plan; empty if something may.
+// Returns why nothing may be claimed for a run of this plan; empty if something may.
 std::string no_claim(const Plan& plan, bool seed_is_secret, bool poisson);
 
-// Why nothing may be claimed for what the trainer, and those whose state it goes on from, did.
+// Returns why nothing may be claimed for the steps that the trainer took, or that were taken in the
+// state it was restored from; empty if something may.
 std::string no_claim(const Trainer& trainer);
 
-// Of the model as it would be released after the trainer's last step.
+// Returns the claim for the model as it would be released after the trainer's last step.
 Claim claim(const Trainer& trainer, double delta);
 
-// Whether floats are fine enough for a plan's noise.
-
-// Late noise is added to weights that were rounded before. That tells nothing as long as the noise
-// of every step is far coarser than the rounding: this is the least noise of any step on a table,
-// in units in the last place of a weight as large as it began, or as the run's noise alone makes
-// it. Infinite for plans without noise.
+// Measures whether floats are fine enough for a plan's noise. Late noise is added to weights that
+// were rounded before. That reveals nothing as long as the noise of every step is far coarser than
+// the rounding. Returns the least noise of any step on a table, in units in the last place of a
+// weight as large as it began, or as the run's noise alone makes it. Infinite for plans without
+// noise.
 double least_noise_in_ulps(const Plan& plan, float largest_first_weight);
 
 inline constexpr double kFineEnough = 256.0;

@@ -26,8 +26,8 @@ constexpr Defaults kClickPlain = {.batch = 256,
                                   .dense_rate = 0.2,
                                   .shape = Schedule::Shape::polynomial,
                                   .clip_norm = kInfinity};
-// For a log of some ten thousand lines. Higher than for `click`, whose rates leave some models of
-// few examples where they began.
+// Tuned for a log of some ten thousand lines. The rates are higher than for `click`, whose rates
+// leave some models of few examples where they began.
 constexpr Defaults kFilePlain = {.batch = 256,
                                  .epochs = 4,
                                  .table_rate = 3,
@@ -108,7 +108,7 @@ Defaults defaults_for_file(std::uint64_t examples, const Recipe& recipe) {
   const std::uint64_t share = recipe.clips() ? examples / 16 : examples / 64;
   const auto found_for = static_cast<double>(defaults.batch);
   defaults.batch = std::min(defaults.batch, std::bit_floor(std::max<std::uint64_t>(1, share)));
-  // Fewer examples share the noise of a step, which must not move the weights as far then.
+  // Fewer examples share the noise of a step, which then must not move the weights as far.
   const double smaller = std::sqrt(static_cast<double>(defaults.batch) / found_for);
   defaults.table_rate *= smaller;
   defaults.dense_rate *= smaller;

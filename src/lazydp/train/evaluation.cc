@@ -12,14 +12,14 @@ namespace {
 
 using Heard = std::function<void(const Batch&, std::span<const float>)>;
 
-// Which of how many equal parts of each batch.
+// Part `number` of `parts` equal parts of each batch.
 struct Part {
   int number = 0;
   int parts = 1;
 };
 constexpr Part kEveryExample = {};
 
-// `count` examples, the i-th of them number i x size / count; of those the part.
+// Scores the part's share of `count` examples, the i-th of which is number i x size / count.
 void score_some(const Dataset& dataset, std::uint64_t count, Part part, const Scorer& scorer,
                 const Heard& hear) {
   constexpr std::uint64_t kBatch = 4096;
@@ -55,7 +55,7 @@ struct Scored {
   }
 };
 
-// Every rank's numbers, one after the other, on the first.
+// Returns every rank's numbers, one after the other, on the first rank.
 std::vector<float> join(Communicator& ranks, const std::vector<float>& mine) {
   std::vector<float> all;
   const auto* bytes = reinterpret_cast<const char*>(mine.data());

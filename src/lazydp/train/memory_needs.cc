@@ -9,12 +9,12 @@ namespace lazydp {
 namespace {
 
 constexpr double kFloat = sizeof(float);
-constexpr double kGrowth = 1.25;         // AlignedBuffer takes a quarter more than asked
+constexpr double kGrowth = 1.25;         // AlignedBuffer allocates a quarter more than requested
 constexpr double kBytesPerStep = 100.0;  // two clocks, and the time a step took
 constexpr double kProgram = 64e6;        // code, libraries, threads' stacks, BLAS' buffers
 
-// What a trainer keeps for its rows: a history for rows that wait, one for the rows of a step
-// (EANA), and under momentum as much again as the tables.
+// Returns the bytes that a trainer keeps for its rows: a history for rows that wait, one for the
+// rows of a step (EANA), and under momentum as much again as the tables.
 double history_bytes(const ModelShape& shape, const Recipe& recipe, const OptimizerKind& kind) {
   const auto one = static_cast<double>(shape.history_bytes());
   if (kind.rule == TableRule::momentum) return one + static_cast<double>(shape.table_bytes());
@@ -23,7 +23,7 @@ double history_bytes(const ModelShape& shape, const Recipe& recipe, const Optimi
          (policy.on_gradient != Missed::nothing ? one : 0.0);
 }
 
-// The outputs of all layers and the gradients of these.
+// Counts the outputs of all layers and the gradients of these.
 double activation_floats(const ModelShape& shape) {
   auto width = static_cast<double>(2 * shape.dense_features());
   for (const auto& layers : {shape.bottom_layers(), shape.top_layers()}) {

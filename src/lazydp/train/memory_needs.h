@@ -1,5 +1,5 @@
 #pragma once
-// What a run will take of the machine's memory, known before any is taken.
+// Estimates a run's memory before any is allocated.
 
 #include <cstdint>
 #include <span>
@@ -9,28 +9,29 @@
 
 namespace lazydp {
 
-// In bytes. Of floating point, so that no product of sizes overflows.
+// Bytes, in floating point, so that no product of sizes overflows.
 struct MemoryNeeds {
   double tables = 0.0;
-  double history = 0.0;  // 4 bytes a row, for each algorithm that has one; and momenta
+  double history = 0.0;  // 4 bytes a row for each algorithm that has a history; and momenta
   double rest = 0.0;     // dense layers, activations, batches, the clock, the data
 
   double total() const { return tables + history + rest; }
 };
 
-// What decides how much an optimizer keeps beside the tables.
+// The choices that decide how much memory an optimizer needs besides the tables.
 struct OptimizerKind {
   WeightDecay decay = WeightDecay::off;
   TableRule rule = TableRule::sgd;
 };
 
-// For trainers of `recipes` that share one model. `data` is what the data itself takes.
+// Estimates the memory of trainers of `recipes` that share one model. `data` is the memory of the
+// data itself.
 MemoryNeeds memory_needs(const ModelShape& shape, std::span<const Recipe> recipes,
                          const OptimizerKind& kind, const Performance& performance,
                          std::uint64_t batch, Step steps, double data);
 
-// The same with tables in files: what is there may leave memory again, but where every row has its
-// place is known in memory.
+// Adjusts the needs for tables in files: pages of the files may leave memory again, but the slot of
+// every row is held in memory.
 MemoryNeeds with_tables_in_files(MemoryNeeds needs, const ModelShape& shape);
 
 // Throws UserError, with both numbers, unless `available` bytes are enough.

@@ -9,12 +9,12 @@
 namespace lazydp {
 namespace {
 
-// Without a difference of large numbers, however sure the model is.
+// Takes no difference of large numbers, however sure the model is.
 double log_loss(double logit, double label) {
   return std::max(logit, 0.0) - logit * label + std::log1p(std::exp(-std::abs(logit)));
 }
 
-// Of somebody who always says `share`, when that is the share of positives.
+// Returns the log-loss of always predicting `share`, when that is the share of positives.
 double entropy(double share) {
   return -share * std::log(share) - (1.0 - share) * std::log1p(-share);
 }
@@ -25,10 +25,10 @@ double probability(double logit) {
   return 1.0 / (1.0 + std::exp(-logit));
 }
 
-// The Mann-Whitney statistic: the share of (positive, negative) pairs in the right order.
+// Computes the Mann-Whitney statistic: the share of (positive, negative) pairs in the right order.
 double area_under_curve(std::span<const float> scores, std::span<const float> labels) {
   const bool any_nan = std::ranges::any_of(scores, [](float score) { return std::isnan(score); });
-  if (any_nan) return Metrics::kNone;  // they have no place in an order
+  if (any_nan) return Metrics::kNone;  // NaN has no place in an order
   std::vector<std::size_t> order(scores.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t i) { return scores[i]; });

@@ -1,5 +1,5 @@
 #pragma once
-// How good scores are, given what happened.
+// Measures how good scores are, given the labels.
 
 #include <cstdint>
 #include <limits>
@@ -13,20 +13,21 @@ struct Metrics {
 
   double auc = kNone;      // NaN when all labels are equal
   double logloss = kNone;  // mean
-  // The log-loss over that of always saying the share of positives: below 1 is better than knowing
-  // nothing but that share. NaN when all labels are equal.
+  // The log-loss over that of always predicting the share of positives: below 1 is better than
+  // knowing nothing but that share. NaN when all labels are equal.
   double normalised_entropy = kNone;
-  double calibration = kNone;  // positives expected by the scores over those there were
+  double calibration = kNone;  // positives expected by the scores over actual positives
   std::uint64_t examples = 0;
 };
 
-// Of a score for each label; equal scores count half. Exact. NaN if a score is NaN.
+// Computes the area under the ROC curve exactly, from a score for each label; equal scores count
+// half. NaN if a score is NaN.
 double area_under_curve(std::span<const float> scores, std::span<const float> labels);
 
-// Of logits: a score is 1 / (1 + exp(-logit)).
+// Computes the metrics of logits: a score is 1 / (1 + exp(-logit)).
 Metrics metrics_of(std::span<const float> logits, std::span<const float> labels);
 
-// What a logit says in [0, 1].
+// Returns a logit's probability, in [0, 1].
 double probability(double logit);
 
 }  // namespace lazydp

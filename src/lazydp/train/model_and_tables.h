@@ -16,20 +16,20 @@
 
 namespace lazydp {
 
-// Where tables that are in files have their folder, and whose they are.
+// The folder of tables that are in files, and the run that owns them.
 struct TableFolder {
   std::string path;
-  // The folder of the run that finds them again. None: they go with the process.
+  // The folder of the run that opens them again. None: they are deleted with the process.
   std::optional<std::string> run;
 };
 
 struct ModelAndTables {
   // All zeros; the caller fills the weights.
   explicit ModelAndTables(const ModelShape& shape);
-  // The same with tables in files, and with tables that the caller made.
+  // All zeros, with tables in files, or with tables that the caller made.
   ModelAndTables(const ModelShape& shape, const TableFolder& folder);
   ModelAndTables(const ModelShape& shape, std::vector<Table> some);
-  // With weights as training starts.
+  // Weights as training starts.
   ModelAndTables(const ModelShape& shape, const Seed& seed);
 
   // Sets all weights as training starts.

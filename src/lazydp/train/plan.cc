@@ -32,7 +32,7 @@ void Plan::validate() const {
   require(positive(dense_rate), "dense-lr", dense_rate, "positive and finite, for example 0.1");
   require(std::isfinite(weight_decay) && weight_decay >= 0.0, "weight-decay", weight_decay,
           "zero or positive");
-  // A step keeps the fraction 1 - lr * weight_decay of a row: there must be some.
+  // A step keeps the fraction 1 - lr * weight_decay of a row: it must be positive.
   require(table_rate * weight_decay < 1.0, "lr x weight-decay", table_rate * weight_decay,
           "below 1");
   // Squares of floats below 1e-19 are 0: a gradient must be far longer than that before it has to
@@ -100,7 +100,8 @@ Step last_affordable_step(const Plan& plan, Step now, const Ledger& spent) {
 
 namespace {
 
-// The noise on the sum of step t: none, even for an infinite clip norm, where there is no sigma.
+// Returns the standard deviation of the noise on the sum of step t: 0 without sigma, even for an
+// infinite clip norm.
 double noise_std(const Plan& plan, Step t) {
   const double sigma = event_of(plan, t).noise_multiplier;
   return sigma > 0.0 ? sigma * clip_norm(plan, t) : 0.0;

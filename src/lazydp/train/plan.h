@@ -1,5 +1,6 @@
 #pragma once
-// Everything that decides what a run computes, and what only decides how fast.
+// The plan of a run: everything that decides what it computes; and, apart, what only decides how
+// fast.
 
 #include <cstddef>
 #include <optional>
@@ -23,51 +24,49 @@ struct Plan {
   double table_rate = 0.0;  // learning rates
   double dense_rate = 0.0;
   DenseRule dense_rule = DenseRule::sgd;
-  TableRule table_rule = TableRule::sgd;  // one under which noise may wait
-  double weight_decay = 0.0;              // of table rows
+  TableRule table_rule = TableRule::sgd;  // a rule under which noise may wait
+  double weight_decay = 0.0;              // on table rows
   Schedule rate_schedule;
   Schedule noise_schedule;
   Schedule clip_schedule;
 
   unsigned noise_draws = 1;      // normals that add up to one: see NoiseSource
-  std::optional<Budget> budget;  // what the run may spend; none: whatever its steps cost
+  std::optional<Budget> budget;  // the most that the run may spend; none: no limit
   Accountant accountant = Accountant::pld;
 
-  // Throws UserError, or PrivacyError for what would void the guarantee.
+  // Throws UserError, or PrivacyError for a plan that would void the guarantee.
   void validate() const;
 };
 
-// What may change speed and memory, but neither the claim nor (to rounding) the model.
+// Options that may change speed and memory, but neither the claim nor (to rounding) the model.
 struct Performance {
-  bool settle_ahead = false;  // settle the next batch's rows after an update, not when it is read
+  bool settle_ahead = false;  // settle the next batch's rows after an update, not on reading
   bool read_ahead = false;    // read the next batch on a thread of its own while a step is computed
   NoisePasses kernels = NoisePasses::fused;              // split: for timing the paper's stages
-  std::size_t materialize_bytes = std::size_t{2} << 30;  // that DP-SGD(B) may hold at a time
+  std::size_t materialize_bytes = std::size_t{2} << 30;  // most that DP-SGD(B) holds at a time
 };
 
-// As --settle and --stages take them.
+// The values that --settle and --stages take.
 const char* settle_name(const Performance& performance);
 const char* stages_name(const Performance& performance);
 
-// The longest gradient that an example has in step t.
+// Returns the length to which the gradient of an example is clipped in step t.
 double clip_norm(const Plan& plan, Step t);
 
-// What step t does to the weights of tables, and to dense ones.
+// Returns what step t does to the weights of tables, and to dense ones.
 TableStep table_step(const Plan& plan, Step t);
 DenseStep dense_step(const Plan& plan, Step t);
 
-// Training within a privacy budget: how much noise it takes, and how far it goes.
-
-// What step t of the plan does to the data.
+// Returns the mechanism by which step t of the plan reads the data.
 SampledGaussian event_of(const Plan& plan, Step t);
 
-// The smallest base noise multiplier with which a run that has spent `spent` on steps 1 … now takes
-// the plan's other steps, under its schedule, within its budget. If none does, throws
-// UserError, or PrivacyError if that is for what was spent.
+// Returns the smallest base noise multiplier with which a run that has spent `spent` on steps 1 …
+// now takes the plan's other steps, under its schedule, within its budget. If there is none, throws
+// UserError, or PrivacyError if the spending is the cause.
 double noise_for(const Plan& plan, Step now = 0, const Ledger& spent = {});
 
-// The last step, plan.steps at most, through which a run that has spent `spent` on steps 1 … now
-// stays within the plan's budget; `now` if it cannot take another one.
+// Returns the last step, plan.steps at most, through which a run that has spent `spent` on steps 1
+// … now stays within the plan's budget; `now` if it cannot afford another one.
 Step last_affordable_step(const Plan& plan, Step now, const Ledger& spent);
 
 }  // namespace lazydp

@@ -1,5 +1,5 @@
 #pragma once
-// What goes into cards and checkpoints, in an order that stays: equal values give equal bytes.
+// JSON for cards and checkpoints, in a fixed order: equal values give equal bytes.
 
 #include "lazydp/base/text/json.h"
 #include "lazydp/model/shape.h"
@@ -8,15 +8,15 @@
 
 namespace lazydp {
 
-// Everything of a plan that decides what a run computes or may claim.
+// Writes everything of a plan that decides what a run computes or may claim.
 Json json_of(const Plan& plan);
 Json json_of(const ModelShape& shape);
 Json json_of(const Ledger& ledger);
 
-// The inverse of json_of(ModelShape). Throws Json::exception for anything else.
+// Inverts json_of(ModelShape). Throws Json::exception for any other JSON.
 ModelShape shape_from(const Json& json);
 
-// Throws IoError unless `json` is what json_of(Ledger) makes.
+// Inverts json_of(Ledger). Throws IoError for any other JSON.
 Ledger ledger_from(const Json& json);
 
 }  // namespace lazydp

@@ -16,7 +16,7 @@ namespace {
                   "optionally after warmup:STEPS, (for example warmup:100,linear)");
 }
 
-// Takes a number from the front of `rest`, and the `separator` after it if one is wanted.
+// Takes a number from the front of `rest`, and the `separator` after it unless that is '\0'.
 template <class T>
 bool take(std::string_view& rest, T& value, char separator = '\0') {
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);

@@ -1,5 +1,5 @@
 #pragma once
-// How a number changes over the steps of a run: learning rate, noise multiplier or clip norm.
+// Varies a number over the steps of a run: learning rate, noise multiplier or clip norm.
 
 #include <cstdint>
 #include <string>
@@ -19,16 +19,17 @@ struct Schedule {
   double decay = 1.0;
   Step warmup = 0;  // steps
 
-  // Of step t in 1 … steps. Never 0: the last step of a decay is the smallest that still counts.
+  // Returns the factor of step t in 1 … steps. Never 0: the last step of a decay is the smallest
+  // that still counts.
   double factor(Step t, Step steps) const;
 
-  // constant | linear | poly:POWER | cosine | step:EVERY:FACTOR, each after an optional
+  // Parses constant | linear | poly:POWER | cosine | step:EVERY:FACTOR, each after an optional
   // "warmup:STEPS,". Throws UserError.
   static Schedule parse(std::string_view text);
 
   bool constant() const { return shape == Shape::constant && warmup == 0; }
 
-  // What parse() reads back as the same schedule.
+  // Returns a text that parse() reads back as the same schedule.
   std::string text() const;
 };
 

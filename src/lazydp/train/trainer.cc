@@ -116,14 +116,14 @@ TrainingState Trainer::state() {
           .comm = exchange_->comm()};
 }
 
-// The mechanism of this step, in the ledger before anything is done in its name.
+// Records the step's mechanism in the ledger before anything is computed under it.
 Step Trainer::open_step() {
   const Step t = now() + 1;
   ledger_.record(event_of(plan_, t));
   return tables_.clock->open(table_step(plan_, t));
 }
 
-// No one reads a row that is behind.
+// Settles every row before it is read: no row is read late.
 void Trainer::settle_and_pool(Step t, Step settled_through, const Batch& batch) {
   exchange_->ask(t, batch, stages_);
   exchange_->settle_and_pool(t, settled_through, batch, *tables_.optimizer,
@@ -156,7 +156,7 @@ void Trainer::settled_rows(std::size_t table, RowId first, std::span<float> valu
   tables_.optimizer->settle_copy(now(), table, first, first + count, window);
 }
 
-// The sum of finite losses, how many they are, examples, and votes to stop.
+// Returns the sum of finite losses, their number, the number of examples, and the votes to stop.
 Tallies Trainer::tallies(const Batch& batch, bool stop) const {
   double sum = 0.0;
   float finite = 0.0f;

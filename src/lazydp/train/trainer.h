@@ -26,15 +26,15 @@
 
 namespace lazydp {
 
-// What a step did. All of it is computed from private data: only those who may see the data may
-// see it, and it is no part of the released model.
+// The results of a step. All of them are computed from private data: only those with access to the
+// data may see them, and they are no part of the released model.
 struct StepReport {
   Step step = 0;
-  std::size_t examples = 0;  // of all ranks
+  std::size_t examples = 0;  // on all ranks
   double mean_loss = 0.0;    // over examples whose loss is finite; NaN for an empty batch
   StageClock::Seconds seconds{};
   RowTraffic rows;
-  bool stop = false;  // some rank was asked to
+  bool stop = false;  // some rank voted to stop
 };
 
 // The parts of a trainer that a checkpoint keeps and a release reads. Valid as long as the trainer.
@@ -45,20 +45,20 @@ struct TrainingState {
   TableOptimizer& table_optimizer;
   StepClock& clock;
   DenseOptimizer& dense_optimizer;
-  CommThread& comm;  // the way to the other ranks, if there are any
+  CommThread& comm;  // to the other ranks, if there are any
 };
 
-// `model`, `tables`, `dataset`, `sampler` and the storage's files outlive the trainer.
+// `model`, `tables`, `dataset`, `sampler` and the storage's files must outlive the trainer.
 class Trainer {
  public:
-  // All of the run is here. Throws UserError for an algorithm that writes every row at every step,
-  // if the tables are in files.
+  // Makes the trainer of a run that has one rank. Throws UserError for an algorithm that writes
+  // every row at every step, if the tables are in files.
   Trainer(const Plan& plan, const Performance& performance, const Seed& seed, Model& model,
           Pooling pooling, std::span<Table> tables, const Dataset& dataset, const Sampler& sampler,
           const TableStorage& storage = TableStorage::memory());
 
-  // `tables` and `sampler` are this rank's part of a run that several take together; every rank
-  // calls the same in the same order.
+  // Makes one rank's trainer of a run of several: `tables` and `sampler` are this rank's part.
+  // Every rank makes the same calls in the same order.
   Trainer(const Plan& plan, const Performance& performance, const Seed& seed, Model& model,
           Pooling pooling, std::span<Table> tables, const Dataset& dataset, const Sampler& sampler,
           const TableStorage& storage, std::unique_ptr<RowExchange> exchange);
@@ -66,34 +66,35 @@ class Trainer {
   Trainer(const Trainer&) = delete;  // its parts refer to each other
   Trainer& operator=(const Trainer&) = delete;
 
-  // Takes the next step. `stop` asks all ranks to: they hear of it in the same report. Throws
+  // Takes the next step. `stop` asks all ranks to stop: they learn of it in the same report. Throws
   // PrivacyError once last_step() has been taken.
   const StepReport& step(bool stop = false);
 
-  // Logits for a batch that is not trained on. Settles the rows it reads.
+  // Returns the logits of a batch that is not trained on. Settles the rows it reads.
   std::span<const float> predict(const Batch& batch);
 
-  // Only after this may the tables leave the trainer. Not for tables in files: settled_rows() is.
+  // Settles every row: only after this may the tables leave the trainer. For tables in files use
+  // settled_rows() instead.
   void settle_all(const std::function<void(std::uint64_t rows)>& progress = {});
 
-  // What settle_all() would make of rows first, first + 1, … of a table. They themselves still
-  // wait. May be called by several threads.
+  // Writes to `values` what settle_all() would make of rows first, first + 1, … of a table. The
+  // rows themselves still wait. Several threads may call it concurrently.
   void settled_rows(std::size_t table, RowId first, std::span<float> values);
 
-  // Goes on where another trainer was when it had spent `spent`; its clock has been restored by the
-  // caller, and weights and histories are as they were then. `no_claim`: why nothing may be claimed
+  // Continues where another trainer was when it had spent `spent`; the caller has restored the
+  // clock, the weights and the histories as they were then. `no_claim`: why nothing may be claimed
   // for those steps, if so; a ledger does not tell.
   void restore(Ledger spent, std::string no_claim);
 
   Step now() const { return tables_.clock->now(); }
 
-  // The plan's last, or the last that its budget pays for.
+  // Returns the plan's last step, or the last that its budget pays for.
   Step last_step() const { return last_step_; }
 
   TrainingState state();
 
-  // Whether a folder of checkpoints holds an unsettled state of this run: a release must then leave
-  // the settled one in its place.
+  // Returns whether a folder of checkpoints holds an unsettled state of this run: a release must
+  // then replace it by the settled one.
   bool kept() const { return kept_; }
   void mark_kept() { kept_ = true; }
 
@@ -103,13 +104,13 @@ class Trainer {
   const Sampler& sampler() const { return sampler_; }
   Microbatches microbatches() const { return method_->microbatches(); }
 
-  // Whether neither the noise nor the Poisson samples can be predicted.
+  // Returns whether neither the noise nor the Poisson samples can be predicted.
   bool draws_in_secret() const {
     return seed_.secret() && (!sampler_.poisson() || sampler_.secret());
   }
 
-  // Why nothing may be claimed for steps before those that this trainer took, in the state it was
-  // restored from; empty if something may, for the unit that this one protects.
+  // Returns why nothing may be claimed for the steps before those that this trainer took, in the
+  // state it was restored from; empty if something may, for the unit that this one protects.
   const std::string& no_claim_before() const { return no_claim_before_; }
 
  private:

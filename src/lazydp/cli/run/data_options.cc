@@ -10,7 +10,7 @@
 namespace lazydp::cli {
 namespace {
 
-// What --test and --validation say: a share of the data, or a file of its own.
+// Parses --test and --validation: a share of the data, or a file of its own.
 HeldOut choose_held_out(const char* name, const Text& text, double usual_share) {
   if (!text) return {.share = usual_share};
   if (const auto share = number(*text)) {

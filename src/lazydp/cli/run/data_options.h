@@ -1,5 +1,5 @@
 #pragma once
-// Which data: what the flags say of a data file, and the synthetic task that goes with a model.
+// Chooses the data: a data file by its flags, or the synthetic task that goes with a model.
 
 #include <memory>
 #include <optional>
@@ -10,12 +10,12 @@
 
 namespace lazydp::cli {
 
-// Nothing if no --data is given. Opens nothing. Throws UserError for flags that do not go together
-// and shares that leave no examples to train on.
+// Returns nothing if no --data is given. Opens no file. Throws UserError for flags that do not go
+// together and shares that leave no examples to train on.
 std::optional<TrainingFileOptions> choose_data_file(const FlagTexts& given);
 
-// The file, if there is one. Else the click task for the model `small`, if it still fits; look-ups
-// to be timed for all others. Throws UserError for a task that the model cannot take.
+// Returns the file, if there is one; else the click task for the model `small`, if it still fits;
+// look-ups to be timed for all others. Throws UserError for a task that the model cannot take.
 DataSource choose_source(const FlagTexts& given, const ModelChoice& model,
                          std::shared_ptr<const TrainingFile> file = nullptr);
 

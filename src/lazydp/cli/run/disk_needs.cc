@@ -18,11 +18,11 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kGrowth = 1.25;      // files grow by a quarter
-constexpr double kIndex = 16.0;       // bytes a place
+constexpr double kIndex = 16.0;       // bytes a slot
 constexpr double kTable = 4e6;        // the least that the files of a table take
 constexpr double kCheckpoints = 3.0;  // two are kept while a third is written
 
-// How many rows of a table so many steps read, at most.
+// Returns an upper bound of the rows of a table that so many steps read.
 double rows_read(RowId rows, double steps, const RunOptions& options) {
   const auto batch = static_cast<double>(options.batch);
   const double most = batch + 6.0 * std::sqrt(batch);  // a Poisson batch is hardly larger
@@ -30,14 +30,14 @@ double rows_read(RowId rows, double steps, const RunOptions& options) {
                   steps * most * static_cast<double>(options.model.shape.pooling));
 }
 
-// Steps between two checkpoints, at most.
+// Returns an upper bound of the steps between two checkpoints.
 double interval(const RunOptions& options, const SaveOptions& keeping) {
   const double all = options.plan.steps;
   if (keeping.every_seconds > 0.0 || keeping.every_steps == 0) return all;
   return std::min<double>(keeping.every_steps, all);
 }
 
-// The folder, or the one that it will be made in.
+// Returns the folder, or the one that it will be made in.
 fs::path existing(const std::string& path) {
   std::error_code ignored;
   fs::path at = fs::absolute(path, ignored);
@@ -48,11 +48,11 @@ fs::path existing(const std::string& path) {
 struct Disk {
   dev_t device = 0;
   double free = 0.0;
-  double held = 0.0;  // by files that the run has already, and will write again or remove
+  double held = 0.0;  // by files that the run already has, and will overwrite or remove
   double room() const { return free + held; }
 };
 
-// Of the disk that `folder` is on; `own` holds files of the run and nothing else.
+// Measures the disk that `folder` is on; `own` holds files of the run and nothing else.
 Disk disk_of(const std::string& folder, const std::string& own) {
   Disk disk;
   const fs::path at = existing(folder);
@@ -66,7 +66,7 @@ Disk disk_of(const std::string& folder, const std::string& own) {
   std::error_code ignored;
   for (fs::directory_iterator i(own, ignored), end; !ignored && i != end; i.increment(ignored)) {
     struct stat file = {};
-    // What has a second name is a released model, which stays.
+    // A file with a second link is a released model, which stays.
     if (lstat(i->path().c_str(), &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 1) {
       disk.held += 512.0 * static_cast<double>(file.st_blocks);
     }

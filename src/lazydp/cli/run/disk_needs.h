@@ -1,5 +1,5 @@
 #pragma once
-// What a run will take of the disk, known before any is taken.
+// Estimates a run's disk space before any is used.
 
 #include <string>
 
@@ -8,11 +8,11 @@
 
 namespace lazydp::cli {
 
-// In bytes, at most.
+// Upper bounds, in bytes.
 struct DiskNeeds {
   double tables = 0.0;  // in files: rows that will be read, and their copies between checkpoints
   double checkpoints = 0.0;  // without rows if those are in files
-  double model = 0.0;        // what is released
+  double model = 0.0;        // the released model
 };
 
 DiskNeeds disk_needs(const RunOptions& options, const SaveOptions& keeping, bool kept);

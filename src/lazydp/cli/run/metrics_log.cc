@@ -38,7 +38,7 @@ std::vector<Json> read_metrics_log(const std::string& path) {
   for (std::string line; std::getline(file, line);) {
     ++number;
     Json json = Json::parse(line, nullptr, false);
-    if (json.is_discarded() && file.eof()) break;  // the program was ended within a line
+    if (json.is_discarded() && file.eof()) break;  // the program ended within a line
     if (!json.is_object() || !names_a_step(json)) {
       throw IoError(path + " is damaged: line " + std::to_string(number) +
                     " has no whole number as its step; remove the line or the file");

@@ -1,6 +1,6 @@
 #pragma once
-// What a run measures on the way, for later: metrics.jsonl, and TensorBoard's event files. Secret,
-// like the data it comes from.
+// Logs a run's measurements: metrics.jsonl, and TensorBoard's event files. Secret, like the data
+// they come from.
 
 #include <cmath>
 #include <fstream>
@@ -15,8 +15,7 @@
 
 namespace lazydp::cli {
 
-// Metrics for machines. What is not a number is null: JSON has no NaN.
-
+// Returns null for a value that is not finite: JSON has no NaN.
 inline Json finite_or_null(double value) {
   return std::isfinite(value) ? Json(value) : Json();
 }
@@ -29,16 +28,16 @@ inline Json json_of(const Metrics& metrics) {
           {"examples", metrics.examples}};
 }
 
-// Steps are logged at most a thousand times in a run; evaluations always. An epsilon is what the
-// model would have if it were released then; NaN if it is not known, or nothing can be claimed.
+// Logs steps at most a thousand times in a run; evaluations always. An epsilon is that of the model
+// if it were released then; NaN if it is not known, or nothing can be claimed.
 class MetricsLog {
  public:
-  // Goes on with what a run that is resumed after step `from` had written: later lines go.
+  // Continues the log of a run that is resumed after step `from`: later lines are removed.
   MetricsLog(const std::string& path, const std::string& events, Step from, Step steps);
 
   void step(const StepReport& report, double epsilon);
 
-  // `on` says which part of the data: "validation" or "test".
+  // `on` names the part of the data: "validation" or "test".
   void evaluation(Step step, const Metrics& metrics, const char* on, double epsilon);
 
  private:
@@ -50,7 +49,7 @@ class MetricsLog {
   EventFile events_;
 };
 
-// The lines of a log that is there; each has a step. Throws IoError for one that has none.
+// Returns the lines of an existing log; each has a step. Throws IoError for a line that has none.
 std::vector<Json> read_metrics_log(const std::string& path);
 
 }  // namespace lazydp::cli

@@ -11,9 +11,9 @@ namespace lazydp::cli {
 namespace {
 
 constexpr std::uint64_t kManyTables = 65'000;
-constexpr std::uint64_t kAnySize = std::uint64_t{1} << 40;  // ModelShape::validate knows better
+constexpr std::uint64_t kAnySize = std::uint64_t{1} << 40;  // ModelShape::validate limits it
 
-// 13-64-16; a config file's list arrives as 13,64,16.
+// Parses 13-64-16; a config file's list arrives as 13,64,16.
 std::vector<std::size_t> parse_widths(std::string_view name, const std::string& text) {
   std::vector<std::size_t> widths;
   for (const std::string& part : parts_of(text, "-,")) {
@@ -28,7 +28,8 @@ Pooling parse_pooling_mode(const std::string& text) {
   return choice("pooling-mode", text, kModes);
 }
 
-// Rows that nobody can look up would only cost noise; rows that are missing could not be looked up.
+// Rows that no example can look up would only cost noise; rows that are missing could not be looked
+// up.
 void take_sizes_of(const FlagTexts& given, const TrainingFile& data, ModelShape& shape) {
   for (const auto& [flag, name] : {std::pair(&FlagTexts::scale, "scale"),
                                    {&FlagTexts::rows, "rows"},

@@ -1,5 +1,5 @@
 #pragma once
-// Which model: one by name and scale, with any of its sizes replaced.
+// Chooses the model: one by name and scale, with any of its sizes replaced.
 
 #include <string>
 #include <vector>
@@ -10,7 +10,8 @@
 
 namespace lazydp::cli {
 
-// 1000,2000 or 26x10000 or both in one list: 2x1000,500. UserError for anything else.
+// Parses 1000,2000 or 26x10000 or both in one list: 2x1000,500. Throws UserError for any other
+// text.
 std::vector<RowId> parse_rows(const std::string& text);
 
 // With a data file the tables and the dense features are those of its schema, and unless a model is

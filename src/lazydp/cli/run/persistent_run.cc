@@ -14,7 +14,7 @@ namespace lazydp::cli {
 
 namespace {
 
-// "500" steps, or a time: 30s, 10m, 2h.
+// Parses "500" steps, or a time: 30s, 10m, 2h.
 void choose_cadence(const std::string& text, SaveOptions& keeping) {
   constexpr std::array<std::pair<char, double>, 3> kUnits = {
       {{'s', 1.0}, {'m', 60.0}, {'h', 3600.0}}};
@@ -71,8 +71,8 @@ std::string PersistentRun::run() const {
 
 namespace {
 
-// Before a position was hashed, the last examples were held out: how many depended on the size of
-// the file, and which these were is not what they would be now.
+// Earlier versions, which did not hash positions, held out the last examples: their number depended
+// on the size of the file, and other examples would be held out now.
 void require_hashed_positions(const Json& settings) {
   const Json::json_pointer split("/data/split");
   if (!settings.contains(split)) return;

@@ -1,5 +1,5 @@
 #pragma once
-// A run that leaves something behind: its folder, its checkpoints, and where it starts.
+// A run with a folder: its checkpoints, its released model, and where it starts.
 
 #include <chrono>
 #include <functional>
@@ -15,16 +15,15 @@
 
 namespace lazydp::cli {
 
-// What a run leaves behind, and how often it saves itself on the way.
-
+// How often a run saves itself, and what it leaves at the end.
 struct SaveOptions {
-  Step every_steps = 0;  // 0: no
+  Step every_steps = 0;  // 0: never
   double every_seconds = 0.0;
   bool release = true;  // at the end
   bool metrics_on_card = false;
 };
 
-// Throws UserError.
+// Throws UserError for a cadence that it cannot parse and flags that do not go together.
 SaveOptions choose_keeping(const FlagTexts& given);
 
 // Says when the next checkpoint is due.
@@ -54,22 +53,22 @@ struct PersistentRun {
         keeping(how),
         folder(directory.checkpoints(), settings_of(options), std::move(passphrase)) {}
 
-  // The newest checkpoint, or the one before; none if the run never came to one. Throws
-  // PrivacyError if one must have been there.
+  // Opens the newest checkpoint, or with `back` = 1 the one before; none if the run never saved
+  // one. Throws PrivacyError if there must have been one.
   void open_checkpoint(std::size_t back = 0);
 
-  // By what the run's tables know whose they are.
+  // Returns the name by which the run's table files know the run that owns them.
   std::string run() const;
 
   RunDirectory directory;
   SaveOptions keeping;
   CheckpointFolder folder;
-  std::unique_ptr<CheckpointReader> from;  // where to go on; null: at the beginning
-  std::function<void()> goes_on;  // once that was read and found whole, before the first step
+  std::unique_ptr<CheckpointReader> from;  // where to continue; null: at the beginning
+  // Called once the checkpoint was read and found whole, before the first step.
+  std::function<void()> goes_on;
 };
 
-// Refuses with PrivacyError to go on from a checkpoint under settings that are not its own, with
-// every difference.
+// Throws PrivacyError, with every difference, for settings that are not those of the checkpoint.
 void require_same_settings(const Json& checkpoint, const Json& now);
 
 }  // namespace lazydp::cli

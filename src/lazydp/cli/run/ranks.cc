@@ -22,13 +22,14 @@ std::unique_ptr<Communicator>& joined() {
   return all;
 }
 
-// Of the flags, those that say when ranks meet, from where they go on, and where they write.
+// The flags that say when ranks synchronise, where they continue from, and where they write.
 constexpr std::array kMeetings = {
     &FlagTexts::eval_every, &FlagTexts::eval_examples,   &FlagTexts::checkpoint_every,
     &FlagTexts::no_release, &FlagTexts::private_metrics, &FlagTexts::dry_run,
     &FlagTexts::branch,     &FlagTexts::previous,        &FlagTexts::out};
 
-// What must be equal for ranks to train one model, and to meet at the same places.
+// Returns the values that must be equal for ranks to train one model, and to synchronise at the
+// same steps.
 Json terms_of(const RunOptions& options, const FlagTexts& given) {
   Json terms = {{"program", version()},
                 {"settings", settings_of(options)},

@@ -1,5 +1,5 @@
 #pragma once
-// The ranks that this program was started as, and what they agree on before they begin.
+// The ranks that this program was started as, and their agreement on the run before it begins.
 
 #include <string_view>
 
@@ -8,22 +8,23 @@
 
 namespace lazydp::cli {
 
-// Of this process: those a launcher started, or this one alone. There is one launcher and it is
-// the process's, so this is too. The first call joins; throws UserError if that cannot be.
+// Returns the ranks of this process: those a launcher started, or this one alone. A process has one
+// launcher, so it has one communicator. The first call joins the ranks; throws UserError if it
+// cannot.
 Communicator& ranks();
 
-// Leaves them, once all have come here. Nothing happens if none were joined.
+// Leaves the ranks once all have called it. Does nothing if none were joined.
 void leave_ranks();
 
-// Of the flags, what this rank should heed: the first one speaks and writes, the others are quiet.
+// Returns the flags for this rank: the first rank prints and writes, the others are quiet.
 FlagTexts for_this_rank(const FlagTexts& given);
 
-// How many threads a rank starts with, if nobody says: its share of the machine, and no more than
-// the cores that the launcher bound it to.
+// Returns the number of threads of a rank for which no flag sets it: its share of the machine, and
+// no more than the cores that the launcher bound it to.
 int threads_of_rank();
 
-// What `open` returns, on the first rank before the others begin, and on all before any goes on:
-// for what one makes and all use.
+// Returns open(), called on the first rank before the others begin, and on all before any
+// continues: for files that one rank makes and all use.
 template <class Open>
 auto first_rank_first(Open&& open) {
   if (ranks().rank() != 0) ranks().barrier();
@@ -34,13 +35,13 @@ auto first_rank_first(Open&& open) {
 }
 
 // Throws UserError on every rank, with the difference, unless all run the same program with the
-// same settings on the same data, and would meet at the same places on the way.
+// same settings on the same data, and would synchronise at the same steps.
 void require_equal_ranks(const RunOptions& options, const FlagTexts& given);
 
 // Throws UserError if there are several ranks: this verb is for one process.
 void require_one_rank(std::string_view verb);
 
-// The first rank's seed, on all of them.
+// Returns the first rank's seed, on all ranks.
 Seed same_seed(const RunOptions& options);
 
 }  // namespace lazydp::cli

@@ -33,7 +33,7 @@ double steps_per_second(const Finished& run) {
   return run.result.times.steps() / run.result.seconds;
 }
 
-// What the budget did to the run.
+// Prints the effect of the budget on the run.
 void print_budget(std::ostream& out, const Finished& run) {
   const Plan& plan = run.options.plan;
   if (!plan.budget) return;
@@ -49,7 +49,7 @@ void print_budget(std::ostream& out, const Finished& run) {
           : budget + ": kept");
 }
 
-// A paragraph, broken between words.
+// Prints a paragraph, broken between words.
 void print_paragraph(std::ostream& out, const std::string& text) {
   constexpr std::size_t kWidth = 96;
   std::istringstream words(text);
@@ -61,7 +61,7 @@ void print_paragraph(std::ostream& out, const std::string& text) {
   out << "\n";
 }
 
-// What the claim of each run rests on, then what no run claims.
+// Prints the grounds of each run's claim, then what no run claims.
 void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
   for (const Finished& run : runs) {
     const Claim& claim = run.result.claim;
@@ -116,7 +116,7 @@ std::string joined(const std::vector<std::size_t>& widths) {
   return text;
 }
 
-// The data, and what was chosen for it.
+// Prints the data, and the choices made for it.
 void print_file(std::ostream& out, const RunOptions& options) {
   const TrainingFile& data = *options.task.file;
   const ModelShape& shape = options.model.shape;

@@ -1,5 +1,6 @@
 #pragma once
-// A training run's numbers for people, and what they may and may not conclude from them.
+// Reports a training run, for people and for machines, and what may and may not be concluded from
+// it.
 
 #include <ostream>
 #include <string>
@@ -17,24 +18,21 @@ struct Finished {
   RunResult result;
 };
 
-// One run, in full.
+// Prints one run in full.
 void print_report(std::ostream& out, const Finished& run);
 
-// What was released, and where it lies.
+// Prints the released model's claim, and where its files are.
 void print_release(std::ostream& out, const ReleasedModel& model, const std::string& folder);
 
-// Several runs on the same task, side by side.
+// Prints several runs on the same task, side by side.
 void print_comparison(std::ostream& out, const std::vector<Finished>& runs);
 
-// report.html: a run at a glance, in one file that needs nothing else.
-
-// `log` are the lines of metrics.jsonl. Everything but the claim comes from private data: the page
-// is as secret as they are, and says so.
+// Returns report.html: a run at a glance, in one file that needs no other. `log` are the lines of
+// metrics.jsonl. Everything but the claim comes from private data: the page is as secret as they
+// are, and says so.
 std::string run_page(const Finished& run, const std::vector<Json>& log);
 
-// A training run's numbers for machines.
-
-// What is not a number (NaN: there was nothing to measure) is null in the file.
+// Returns a training run's numbers for machines. NaN (there was nothing to measure) becomes null.
 Json json_of(const RunOptions& options, const RunResult& result);
 
 Json json_of(const StageTimes& stages);

@@ -23,7 +23,7 @@
 namespace lazydp::cli {
 namespace {
 
-// Whether it is time to save. Clocks of ranks differ; the first one's counts.
+// Returns whether it is time to save. The clocks of ranks differ: the first rank's counts.
 bool due(CheckpointClock& clock, const SaveOptions& keeping, Trainer& trainer) {
   bool here = clock.due(trainer.now());
   if (keeping.every_seconds <= 0.0) return here;
@@ -33,7 +33,7 @@ bool due(CheckpointClock& clock, const SaveOptions& keeping, Trainer& trainer) {
   return here;
 }
 
-// The steps that are left. Returns the signal that asked to stop, 0 if none did.
+// Takes the steps that are left. Returns the signal that asked to stop, 0 if none did.
 int take_steps(const RunOptions& options, const TrainingData& task, Trainer& trainer,
                const InterruptWatch& interrupts, Progress& progress, PersistentRun* kept,
                MetricsLog* log, RunResult& result) {
@@ -67,10 +67,10 @@ int take_steps(const RunOptions& options, const TrainingData& task, Trainer& tra
   }
   result.loss = loss.mean();
   if (trainer.now() >= last) return 0;
-  return interrupts.signal() != 0 ? interrupts.signal() : SIGTERM;  // another rank's
+  return interrupts.signal() != 0 ? interrupts.signal() : SIGTERM;  // another rank's signal
 }
 
-// The signal that asked any of the ranks to stop, 0 if none did.
+// Returns the signal that asked any of the ranks to stop, 0 if none did.
 int signal_of_any(const InterruptWatch& interrupts, Trainer& trainer) {
   const int here = interrupts.signal();
   double asked = here != 0 ? 1.0 : 0.0;
@@ -79,7 +79,7 @@ int signal_of_any(const InterruptWatch& interrupts, Trainer& trainer) {
   return here != 0 ? here : SIGTERM;
 }
 
-// Hears of rows that were settled, and shows how many of all.
+// Returns a callback that shows how many of all rows were settled.
 auto show_settled(const ModelShape& shape, Progress& progress) {
   return
       [&progress, done = std::uint64_t{0}, all = shape.total_rows()](std::uint64_t rows) mutable {
@@ -95,7 +95,7 @@ void write_secret(const std::string& path, const std::string& text) {
   file.commit();
 }
 
-// Keeps what can be kept, and says how to go on.
+// Saves the state if the run has a folder, and says how to continue.
 [[noreturn]] void stop(Trainer& trainer, PersistentRun* kept, int signal, Progress& progress) {
   progress.end();
   const std::string after = "stopped after step " + with_commas(trainer.now());
@@ -106,11 +106,11 @@ void write_secret(const std::string& path, const std::string& text) {
   throw Interrupted(after + "; go on with: lazydp resume " + kept->directory.path(), signal);
 }
 
-// What stays in the folder at the end: a model, or the state to make one from.
+// Leaves a model in the folder at the end, or the state to make one from.
 void leave(const RunOptions& options, std::unique_ptr<Trainer> trainer, PersistentRun& kept,
            Progress& progress, RunResult& result) {
-  // Tables in files are settled on their way out, which may fail for want of room: then nothing has
-  // been lost.
+  // Tables in files are settled while they are written, which may fail for want of disk space: then
+  // nothing has been lost.
   if (!kept.keeping.release || options.table_folder) kept.folder.save(*trainer);
   if (!kept.keeping.release) return;
   const bool shown = kept.keeping.metrics_on_card && result.held_out.examples > 0;
@@ -121,7 +121,7 @@ void leave(const RunOptions& options, std::unique_ptr<Trainer> trainer, Persiste
 
 }  // namespace
 
-// Of all ranks on this machine.
+// Returns the needs of all ranks on this machine.
 MemoryNeeds needs_of(const RunOptions& options) {
   const Recipe& recipe = options.plan.recipe;
   ModelShape here = options.model.shape;
@@ -199,7 +199,7 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
   RunResult result;
   progress.begin(std::string(options.plan.recipe.name), trainer.last_step(), trainer.now());
   const Stopwatch training;
-  const InterruptWatch interrupts;  // until what was trained is kept
+  const InterruptWatch interrupts;  // lives until the trained state is saved
   if (kept != nullptr && kept->goes_on) {
     read_metrics_log(kept->directory.metrics());  // may be damaged as well
     kept->goes_on();
@@ -218,8 +218,7 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
   result.exchange = state.comm.times();
   state.comm.run([&](Communicator& all) { result.exchanged_bytes = all.traffic().bytes; });
   if (signal != 0) stop(trainer, kept, signal, progress);
-  // Of what follows the steps each part is done to its end; what it did is in the state that is
-  // kept.
+  // After the steps each part runs to its end; the state that is saved holds its results.
   const auto stop_if_asked = [&] {
     const int asked = signal_of_any(interrupts, trainer);
     if (asked != 0) stop(trainer, kept, asked, progress);

@@ -17,52 +17,53 @@
 
 namespace lazydp::cli {
 
-// Everything but `claim` is computed from the data, and so is no part of what may be published.
+// The results of a run. Everything but `claim` is computed from the data, and so must not be
+// published.
 struct RunResult {
   StepTimes times;
-  double seconds = 0.0;         // the steps, from the first to the last
-  double settle_seconds = 0.0;  // all rows catching up at the end
-  double save_seconds = 0.0;    // the last checkpoint on the way
+  double seconds = 0.0;         // all steps, from the first to the last
+  double settle_seconds = 0.0;  // settling all rows at the end
+  double save_seconds = 0.0;    // the last checkpoint during the run
   double loss = 0.0;            // mean over the last tenth of the steps
-  Metrics held_out;             // NaN where nothing was held out
+  Metrics held_out;             // NaN if nothing was held out
   double bayes_auc = 0.0;
   double bayes_logloss = 0.0;
   Claim claim;
   Microbatches microbatches;
   std::uint64_t table_bytes = 0;
-  std::uint64_t file_bytes = 0;  // that tables in files took of the disk; 0: they were in memory
+  std::uint64_t file_bytes = 0;  // disk space of tables in files; 0: they were in memory
   std::uint64_t history_bytes = 0;
   std::uint64_t peak_rss_bytes = 0;
-  int threads = 0;  // of this rank
+  int threads = 0;  // on this rank
   int ranks = 1;
-  std::uint64_t exchanged_bytes = 0;  // that this rank sent to others while it trained
-  CommThread::Times exchange;         // what that took
-  Step steps = 0;                     // taken in all, in earlier sessions too
+  std::uint64_t exchanged_bytes = 0;  // sent by this rank to others while it trained
+  CommThread::Times exchange;         // times of the communication thread
+  Step steps = 0;                     // taken in all, including earlier sessions
   bool budget_spent = false;          // it stopped before the step that would have exceeded it
   std::string released;               // the folder of the released model, if one was written
 };
 
 MemoryNeeds needs_of(const RunOptions& options);
 
-// Throws UserError if the run does not fit into the memory there is.
+// Throws UserError if the run does not fit into the available memory.
 void require_memory_for(const RunOptions& options);
 
 // Throws PrivacyError if a plan has steps to take after `now`, but its budget pays for none: `last`
 // is the last that it pays for.
 void require_affordable(const Plan& plan, Step now, Step last);
 
-struct PersistentRun;  // kept.h: a run with a folder
+struct PersistentRun;  // persistent_run.h: a run with a folder
 class Output;
 
-// The caller has made sure of the memory. With `kept` it goes on where the folder says, saves
+// Trains; the caller has checked the memory. With `kept` it continues where the folder says, saves
 // itself, and releases at the end. Throws Interrupted if a signal asked it to stop.
 RunResult train_run(const RunOptions& options, const TrainingData& task, Progress& progress,
                     PersistentRun* kept = nullptr);
 
-// The same, with the task it needs, and tells people and machines how it went.
+// Loads the data, trains, and reports the results for people and machines.
 void run_and_report(const RunOptions& options, const Output& output, PersistentRun* kept);
 
-// Releases what the trainer has learnt into the folder's model/.
+// Releases the trained model into the folder's model/.
 ReleasedModel release_run(const RunOptions& options, std::unique_ptr<Trainer> trainer,
                           PersistentRun& kept, const std::optional<Metrics>& metrics,
                           Progress& progress);

@@ -32,7 +32,8 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
-// But for what somebody leaves who was ended before a run was there.
+// Returns whether the folder is empty, but for the files of a process that ended before it began a
+// run.
 bool empty_folder(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return false;

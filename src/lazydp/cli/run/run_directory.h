@@ -1,5 +1,5 @@
 #pragma once
-// The folder of one run: what it was told, what it measured, its secret state, and its model.
+// The folder of one run: its flags, its measurements, its secret state, and its model.
 
 #include <optional>
 #include <string>
@@ -13,20 +13,21 @@
 namespace lazydp::cli {
 
 //   config.toml          the flags of the run
-//   metrics.jsonl        what it measured on the way
-//   tensorboard/         the same for TensorBoard
+//   metrics.jsonl        its measurements during training
+//   tensorboard/         the measurements for TensorBoard
 //   report.html          a run at a glance, once it is finished
 //   checkpoint/          its state: holds the key and rows that wait for noise
-//   model/               what may be published, once released
+//   model/               the part that may be published, once released
 //
-// All but model/ is secret: the folder is its owner's alone. One process uses it at a time.
+// All but model/ is secret: only its owner can read the folder. One process uses it at a time.
 class RunDirectory {
  public:
-  // Makes the folder for a new run, or takes one that `flags` began and did not finish. Throws
-  // UserError for a folder that holds anything else or that another process is using.
+  // Makes the folder for a new run, or takes one that a run with the same flags began and did not
+  // finish. Throws UserError for a folder that holds anything else or that another process is
+  // using.
   static RunDirectory for_run(const std::string& path, const FlagTexts& given);
 
-  // Of a run that was begun.
+  // Opens the folder of a run that was begun.
   static RunDirectory existing(const std::string& path);
 
   const std::string& path() const { return path_; }
@@ -37,7 +38,7 @@ class RunDirectory {
   std::string model() const { return path_ + "/model"; }
   bool released() const;
 
-  // The flags that the run was given, or goes on under.
+  // Returns the flags that the run was given, or continues under.
   FlagTexts config() const;
   void write_config(const FlagTexts& given) const;
 
@@ -45,16 +46,17 @@ class RunDirectory {
   explicit RunDirectory(const std::string& path);
 
   std::string path_;
-  std::optional<FolderLock> lock_;  // the first rank's is that of all
+  std::optional<FolderLock> lock_;  // held by the first rank for all ranks
 };
 
-// The flags as TOML, without those that say only where output goes or how fast to be.
+// Returns the flags as TOML, without those that only decide where output goes or how fast a run is.
 std::string config_text(const FlagTexts& given);
 
-// What must stay equal for a run to go on: everything that decides what it computes or claims.
+// Returns the settings that must stay equal for a run to continue: all that decides what it
+// computes or claims.
 Json settings_of(const RunOptions& options);
 
-// What opens encrypted checkpoints, if the user named a file that holds it.
+// Returns the passphrase of encrypted checkpoints, if the user named a file that holds it.
 std::optional<Passphrase> choose_passphrase(const FlagTexts& given);
 
 }  // namespace lazydp::cli

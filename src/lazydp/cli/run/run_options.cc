@@ -44,7 +44,7 @@ void choose_batch(const FlagTexts& given, const Defaults& defaults, RunOptions& 
   }
   run.batch = static_cast<std::uint64_t>(std::max(1.0, std::round(mechanism.expected_batch)));
   if (run.sampling == Sampling::poisson) return;
-  mechanism.expected_batch = static_cast<double>(run.batch);  // and none is larger or smaller
+  mechanism.expected_batch = static_cast<double>(run.batch);  // every batch has this size
   mechanism.sampling_rate = mechanism.expected_batch / static_cast<double>(examples);
 }
 
@@ -59,7 +59,7 @@ Step steps_of(double epochs, const RunOptions& run, Step taken = 0) {
   return static_cast<Step>(steps);
 }
 
-// After the steps that a run has taken, if --more-steps or --more-epochs say so.
+// Counts from the steps that a run has taken, if --more-steps or --more-epochs is given.
 Step choose_steps(const FlagTexts& given, const Defaults& defaults, const RunOptions& run,
                   Step taken) {
   refuse_both(given.steps, "steps", given.epochs, "epochs");
@@ -87,7 +87,7 @@ Schedule schedule_or_constant(const Text& text) {
   return text ? Schedule::parse(*text) : Schedule{};
 }
 
-// Without noise there is no claim for Poisson sampling to hold up, and people go through their data
+// Without noise there is no claim that needs Poisson sampling, and it is usual to read the data
 // once an epoch: that learns a little more from as many steps.
 Sampling choose_sampling(const FlagTexts& given, const Recipe& recipe, bool units) {
   constexpr std::array<std::pair<std::string_view, Sampling>, 2> kWays = {
@@ -96,8 +96,8 @@ Sampling choose_sampling(const FlagTexts& given, const Recipe& recipe, bool unit
   return recipe.noise == NoisePolicy::none && !units ? Sampling::shuffled : Sampling::poisson;
 }
 
-// By default below one in the number of examples: a delta as large as that would allow giving
-// somebody's data away.
+// By default delta is below one in the number of examples: a larger delta would allow disclosing an
+// example entirely.
 double choose_delta(const FlagTexts& given, const Defaults& defaults, std::uint64_t examples) {
   if (!given.delta) return std::min(defaults.delta, 0.9 / static_cast<double>(examples));
   const auto delta = number(*given.delta);

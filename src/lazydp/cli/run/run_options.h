@@ -1,5 +1,5 @@
 #pragma once
-// Everything that one training run needs to know, decided: what was given, and defaults elsewhere.
+// All decisions for one training run: the flags that were given, and defaults elsewhere.
 
 #include <cstdint>
 #include <optional>
@@ -24,23 +24,24 @@ struct RunOptions {
   std::optional<std::uint64_t> seed;        // none: from the operating system
   bool calibrated = false;                  // the noise multiplier was chosen to meet the budget
   Step eval_every = 0;                      // 0: only at the end
-  std::optional<std::string> table_folder;  // where tables are in files; none: in memory
-  std::uint64_t eval_examples = 0;          // looked at each time; all if there are no more
+  std::optional<std::string> table_folder;  // folder of tables in files; none: in memory
+  std::uint64_t eval_examples = 0;          // scored in each evaluation; all if there are no more
 };
 
-// Throws UserError, or PrivacyError, for anything that cannot be trained. `taken`: the steps that a
+// Throws UserError, or PrivacyError, for a run that cannot be trained. `taken`: the steps that a
 // run has taken, after which those of --more-steps and --more-epochs come.
 RunOptions choose_run(const FlagTexts& given, Step taken = 0);
 
-// The same, with the algorithm chosen by somebody else.
+// Chooses a run of an algorithm that the caller chose.
 RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken = 0);
 
 Performance choose_performance(const FlagTexts& given);
 
-// Where tables are in files; none: in memory.
+// Returns the folder of tables in files; none: in memory.
 std::optional<std::string> choose_table_folder(const FlagTexts& given);
 
-// The same flags, so that they mean the same folder wherever they are read again.
+// Returns the flags with an absolute table folder: they mean the same folder wherever they are read
+// again.
 FlagTexts with_table_folder_in_full(FlagTexts given);
 
 // Throws UserError if `recipe` needs tables that are in memory.

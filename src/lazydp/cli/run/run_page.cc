@@ -8,7 +8,7 @@
 namespace lazydp::cli {
 namespace {
 
-// What the log says of `key`, step by step.
+// Returns the values of `key` in the log, step by step.
 std::vector<ChartPoint> points_of(const std::vector<Json>& log, const char* key) {
   std::vector<ChartPoint> points;
   for (const Json& line : log) {
@@ -19,7 +19,7 @@ std::vector<ChartPoint> points_of(const std::vector<Json>& log, const char* key)
   return points;
 }
 
-// The mean of each of at most a hundred runs of points: single steps are noisy.
+// Returns the mean of each of at most a hundred runs of points: single steps are noisy.
 std::vector<ChartPoint> smoothed(const std::vector<ChartPoint>& points) {
   constexpr std::size_t kShown = 100;
   const std::size_t each = (points.size() + kShown - 1) / kShown;
@@ -78,7 +78,7 @@ std::string stages_picture(const Finished& run) {
   const Performance& performance = run.options.performance;
   for (const auto& [name, ms] :
        run.result.times.stages_ms(run.options.plan.recipe, performance.kernels)) {
-    constexpr double kVisible = 0.002;  // of the step
+    constexpr double kVisible = 0.002;  // share of the step
     if (ms < kVisible * median(run.result.times.step_ms())) continue;
     chart.series.push_back({std::string(name), {{.value = ms}}});
   }

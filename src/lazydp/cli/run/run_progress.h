@@ -1,5 +1,5 @@
 #pragma once
-// Figures of a run while it goes on.
+// Figures of a run in progress.
 
 #include <algorithm>
 #include <cmath>
@@ -31,8 +31,8 @@ class FinalLoss {
   double count_ = 0.0;
 };
 
-// What the model would have if it were released now; NaN where nothing can be claimed. Computed
-// once a step, however many ask.
+// The epsilon of the model if it were released now; NaN where nothing can be claimed. Computed at
+// most once a step, however many callers ask.
 class EpsilonNow {
  public:
   EpsilonNow(const Trainer& trainer, double delta) : trainer_(trainer), delta_(delta) {}
@@ -52,7 +52,7 @@ class EpsilonNow {
   double value_ = kNoFigure;
 };
 
-// A curve of epsilon has ten points or so: accounting may take its time.
+// A curve of epsilon has ten points or so: accounting may be slow.
 inline bool is_tenth(Step t, Step steps) {
   return std::uint64_t{t} * 10 / steps > std::uint64_t{t - 1} * 10 / steps;
 }

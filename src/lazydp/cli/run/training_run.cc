@@ -7,7 +7,7 @@
 namespace lazydp::cli {
 namespace {
 
-// The way from a batch to its rows: all of them here, or some on other ranks.
+// Makes the exchange between a batch and its rows: all of them here, or some on other ranks.
 std::unique_ptr<RowExchange> make_exchange(const RunOptions& options, ModelAndTables& tables,
                                            const Layout& layout, Communicator& ranks) {
   const Pooling mode = options.model.shape.mode;
@@ -23,7 +23,7 @@ ModelAndTables make_model_and_tables(const RunOptions& options,
                               : ModelAndTables(shape, lazydp::make_tables(layout, rank, shape.dim));
 }
 
-// Over the units of the data, if the run protects those.
+// Samples the units of the data, if the run protects those.
 std::unique_ptr<Sampler> make_sampler(const RunOptions& options, const Seed& seed) {
   const double rate = options.plan.mechanism.sampling_rate;
   const auto& data = options.task.file;

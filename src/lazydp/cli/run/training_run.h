@@ -21,10 +21,10 @@
 
 namespace lazydp::cli {
 
-// Which rank of a run holds what.
+// Decides which rank of a run holds which rows.
 Layout layout_of(const RunOptions& options, int ranks);
 
-// Everything of one run that refers to each other; of several ranks, this one's part.
+// The parts of one run, which refer to each other; with several ranks, this rank's.
 struct TrainingRun {
   enum class Weights : std::uint8_t { initial, zero };
 
@@ -36,7 +36,7 @@ struct TrainingRun {
   ModelAndTables model_and_tables;
   std::unique_ptr<Sampler> sampler;
   std::unique_ptr<Sampler> part;     // this rank's share of what the sampler draws
-  std::unique_ptr<Trainer> trainer;  // gone once it is released
+  std::unique_ptr<Trainer> trainer;  // null once it is released
 };
 
 }  // namespace lazydp::cli
