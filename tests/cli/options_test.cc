@@ -7,7 +7,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
-#include "lazydp/bench/bench_options.h"
+#include "lazydp/bench/interleaved_steps.h"
 #include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 

@@ -1,8 +1,6 @@
 // Memory runs out at every place of every pass over rows: either nothing is lost, or every later
 // use of the tables is refused.
 
-#include "lazydp/noise/settle_guard.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,6 +11,7 @@
 #include "lazydp/base/parallel.h"
 #include "lazydp/noise/momentum_tables.h"
 #include "lazydp/noise/sgd_tables.h"
+#include "lazydp/noise/table_optimizer.h"
 #include "tests/noise/failing_memory.h"
 
 namespace lazydp {

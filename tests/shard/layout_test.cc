@@ -3,8 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "lazydp/base/error.h"
+#include "lazydp/data/samplers.h"
 #include "lazydp/embedding/table.h"
-#include "lazydp/shard/sharded_sampler.h"
 
 namespace lazydp {
 namespace {

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lazydp/data/samplers.h"
 #include "lazydp/shard/rank_exchange.h"
-#include "lazydp/shard/sharded_sampler.h"
 #include "tests/support/runs.h"
 
 namespace lazydp::oracle {

@@ -4,8 +4,7 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
-#include "lazydp/checkpoint/file_sections.h"
-#include "lazydp/checkpoint/memory_sections.h"
+#include "lazydp/checkpoint/sections.h"
 #include "lazydp/train/claim.h"
 
 namespace lazydp {

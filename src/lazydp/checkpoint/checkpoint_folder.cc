@@ -16,7 +16,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
-#include "lazydp/checkpoint/file_sections.h"
+#include "lazydp/checkpoint/sections.h"
 #include "lazydp/export/export_weights.h"
 
 namespace lazydp {

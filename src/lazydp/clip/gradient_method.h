@@ -11,6 +11,7 @@
 
 #include "lazydp/base/stages.h"
 #include "lazydp/embedding/pooling.h"
+#include "lazydp/kernels/vector.h"
 #include "lazydp/model/model.h"
 
 namespace lazydp {
@@ -88,5 +89,18 @@ double squared_tables_norm(const Tape& tape, const Batch& batch, Pooling pooling
 // Scales example i's share of a gradient by `factor`. A factor of 0 selects: whatever the values
 // were, it writes zeros.
 void scale_row(std::span<float> row, float factor);
+
+// Forms one example's gradient of one linear layer in full.
+
+// Writes out = (d xᵀ, d): W's gradient row by row, then b's. `out` has layer.parameters() floats.
+inline void form_layer_gradient(const LayerTrace& layer, std::size_t example,
+                                std::span<float> out) {
+  const auto x = layer.inputs.row(example);
+  const auto d = layer.gradients.row(example);
+  for (std::size_t o = 0; o < d.size(); ++o) {
+    for (std::size_t j = 0; j < x.size(); ++j) out[o * x.size() + j] = d[o] * x[j];
+    out[d.size() * x.size() + o] = d[o];
+  }
+}
 
 }  // namespace lazydp

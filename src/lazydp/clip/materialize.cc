@@ -8,7 +8,6 @@
 #include "lazydp/base/matrix.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/clip/gradient_method.h"
-#include "lazydp/clip/outer_product.h"
 #include "lazydp/kernels/vector.h"
 
 namespace lazydp {

@@ -1,12 +1,101 @@
 #include "lazydp/data/training_data.h"
 
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <utility>
+#include <vector>
 
+#include "lazydp/base/error.h"
+#include "lazydp/base/text/number_text.h"
 #include "lazydp/data/schema_json.h"
 
 namespace lazydp {
+
+namespace {
+
+std::size_t key_column(const DataFile& file, const char* flag, const std::string& name) {
+  std::string allowed = flag == std::string("split-by") ? "position" : "example";
+  const std::vector<const Column*> keys = file.schema().keys();
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    if (keys[i]->name == name) return i;
+    allowed += " or " + keys[i]->name;
+  }
+  refuse(flag, name, allowed + "; columns with key = true in the schema can be named");
+}
+
+// Says which data files the claim is about: neighbours that also differ in one unit after the
+// split.
+std::string neighbours_in_words(const std::string& column, bool by_unit, bool whole) {
+  const std::string unit = by_unit ? "unit, with all its examples" : "example";
+  if (column != "position" || whole) {
+    return "data files of which one has one " + unit + ", more: no other one changes sides";
+  }
+  return "data files of which one has one example more, where the other has nothing in its place "
+         "(or has ended): which side an example is on depends on its position alone, so no other "
+         "one changes sides";
+}
+
+std::string percent(double share) {
+  return shortest(100.0 * share) + " %";
+}
+
+}  // namespace
+
+void require_same_columns(const DataFile& train, const DataFile& other) {
+  const std::string what = first_difference(json_of(train.schema()), json_of(other.schema()));
+  if (what.empty()) return;
+  throw UserError("'" + other.path() + "' does not go with '" + train.path() + "': " + what +
+                  "; convert it with --schema " + train.path());
+}
+
+std::shared_ptr<const TrainingFile> open_training_file(const TrainingFileOptions& options) {
+  auto choice = std::make_shared<TrainingFile>();
+  choice->file = std::make_shared<const DataFile>(options.path);
+  const DataFile& file = *choice->file;
+  const SplitShares shares{.validation = options.validation.share, .test = options.test.share};
+
+  // All examples of a unit must be on one side, or a statement about a unit would be about parts of
+  // it.
+  const bool by_unit = options.privacy_unit.has_value();
+  std::string column = options.split_by.value_or(by_unit ? *options.privacy_unit : "position");
+  if (by_unit && column != *options.privacy_unit) {
+    throw UserError("split-by is '" + column + "' and privacy-unit is '" + *options.privacy_unit +
+                    "'; splits are by unit");
+  }
+  Split split =
+      column == "position"
+          ? split_by_position(choice->file, shares)
+          : split_by_key(choice->file,
+                         key_column(file, options.split_by ? "split-by" : "privacy-unit", column),
+                         shares);
+  // If nothing is held out there is nothing to hash; this wording lets runs of earlier versions
+  // resume.
+  const bool whole = options.test.share == 0.0 && options.validation.share == 0.0;
+  choice->split = column == "position" && whole ? "by position" : "by the hash of " + column;
+  choice->neighbours = neighbours_in_words(column, by_unit, whole);
+  if (options.test.share > 0.0) choice->split += ", " + percent(options.test.share) + " held out";
+  if (options.validation.share > 0.0)
+    choice->split += ", " + percent(options.validation.share) + " for validation";
+  choice->train = std::move(split.train);
+  choice->validation = std::move(split.validation);
+  choice->test = std::move(split.test);
+  for (const auto& [held_out, part] :
+       {std::pair(&options.test, &choice->test), {&options.validation, &choice->validation}}) {
+    if (held_out->path.empty()) continue;
+    auto other = std::make_shared<const DataFile>(held_out->path);
+    require_same_columns(file, *other);
+    *part = std::move(other);
+  }
+  if (by_unit) {
+    choice->units = std::make_shared<const PrivacyUnits>(
+        PrivacyUnits::of(*choice->train, key_column(file, "privacy-unit", column)));
+    choice->unit = "all examples of one value of " + column +
+                   " (an example without one stands for itself); what other examples say about "
+                   "that value is not protected";
+  }
+  return choice;
+}
 
 std::uint64_t DataSource::examples() const {
   if (file) return file->population();

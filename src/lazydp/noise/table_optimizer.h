@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lazydp/base/error.h"
 #include "lazydp/base/matrix.h"
 #include "lazydp/base/stages.h"
 #include "lazydp/base/types.h"
@@ -16,11 +17,46 @@
 #include "lazydp/embedding/table.h"
 #include "lazydp/noise/noise_writer.h"
 #include "lazydp/noise/policy.h"
-#include "lazydp/noise/settle_guard.h"
 #include "lazydp/noise/variance_clock.h"
 #include "lazydp/random/noise_source.h"
 
 namespace lazydp {
+
+// Refuses every use of tables in which settling has failed part-way.
+
+// A row is claimed (its history says that it is settled) before it receives its noise. If memory
+// runs out in between, or anything else is thrown, rows count as settled whose noise is lost, and
+// others may have been written in part: their former values are gone.
+//
+// Invariant: once a pass has failed, require_whole() throws for ever. Every function that reads,
+// writes, saves or releases rows calls it first. A pass that succeeds costs nothing.
+class SettleGuard {
+ public:
+  // Throws InternalError if a pass has failed.
+  void require_whole() const {
+    if (whole_) return;
+    throw InternalError(
+        "an earlier failure, for example memory that ran out, came while rows were receiving "
+        "their noise: some count as settled and are not, so these tables can no longer be read, "
+        "trained, saved or released; go on from the last checkpoint");
+  }
+
+  // Calls `pass`, which claims rows and settles them or writes them in another way. An exception it
+  // throws reaches the caller.
+  template <class Pass>
+  void run(Pass&& pass) {
+    require_whole();
+    try {
+      pass();
+    } catch (...) {
+      whole_ = false;
+      throw;
+    }
+  }
+
+ private:
+  bool whole_ = true;
+};
 
 using Ids = std::span<const RowId>;  // rows of one table; they may repeat
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -71,5 +72,6 @@ class Communicator {
 
 // Returns the communicator of a run that has a single rank.
 Communicator& alone();
+std::unique_ptr<Communicator> make_alone();
 
 }  // namespace lazydp

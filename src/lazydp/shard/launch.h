@@ -9,7 +9,7 @@
 
 namespace lazydp {
 
-// Joins the other ranks; returns null if no launcher started more than this process. Call it once
+// Joins the other ranks; returns a rank that is alone if no launcher started more. Call it once
 // in a process, before threads are started. Throws UserError if there are other ranks but this
 // build has no MPI.
 std::unique_ptr<Communicator> join_ranks();

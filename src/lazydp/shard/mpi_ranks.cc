@@ -150,7 +150,7 @@ class MpiRank final : public Communicator {
 }  // namespace
 
 std::unique_ptr<Communicator> join_ranks() {
-  if (launched().size <= 1) return nullptr;
+  if (launched().size <= 1) return make_alone();
   int offered = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &offered);
   if (offered < MPI_THREAD_SERIALIZED) {
@@ -176,7 +176,7 @@ namespace lazydp {
 
 std::unique_ptr<Communicator> join_ranks() {
   const int size = launched().size;
-  if (size <= 1) return nullptr;
+  if (size <= 1) return make_alone();
   throw UserError("this is one of " + std::to_string(size) +
                   " ranks, but the program was built without MPI; install libopenmpi-dev and build "
                   "it again, or start one process");

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "lazydp/shard/sharded_sampler.h"
+#include "lazydp/data/samplers.h"
 
 namespace lazydp {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lazydp/base/parallel.h"
-#include "lazydp/bench/bench_options.h"
+#include "lazydp/bench/interleaved_steps.h"
 #include "lazydp/bench/paper/experiments.h"
 #include "lazydp/bench/paper/findings.h"
 #include "lazydp/bench/paper/measurer.h"

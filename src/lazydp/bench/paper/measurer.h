@@ -8,7 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include "lazydp/bench/bench_options.h"
 #include "lazydp/bench/interleaved_steps.h"
 #include "lazydp/bench/paper/scale.h"
 #include "lazydp/report/progress.h"

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/data_options.h"
-#include "lazydp/cli/run/model_options.h"
+#include "lazydp/cli/run/machine_options.h"
+#include "lazydp/cli/run/model_and_data_options.h"
 #include "lazydp/data/samplers.h"
 #include "lazydp/train/plan.h"
 
@@ -34,24 +34,5 @@ RunOptions choose_run(const FlagTexts& given, Step taken = 0);
 
 // Chooses a run of an algorithm that the caller chose.
 RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken = 0);
-
-Performance choose_performance(const FlagTexts& given);
-
-// Returns the folder of tables in files; none: in memory.
-std::optional<std::string> choose_table_folder(const FlagTexts& given);
-
-// Returns the flags with an absolute table folder: they mean the same folder wherever they are read
-// again.
-FlagTexts with_table_folder_in_full(FlagTexts given);
-
-// Throws UserError if `recipe` needs tables that are in memory.
-void require_trainable_there(const Recipe& recipe, const std::optional<std::string>& folder);
-
-unsigned choose_noise_draws(const FlagTexts& given);
-
-// Sets the number of threads of this process, if one is given.
-void choose_threads(const FlagTexts& given);
-
-std::optional<std::uint64_t> choose_seed(const FlagTexts& given);
 
 }  // namespace lazydp::cli

@@ -15,7 +15,6 @@
 #include "lazydp/shard/comm_thread.h"
 #include "lazydp/shard/layout.h"
 #include "lazydp/shard/rank_exchange.h"
-#include "lazydp/shard/sharded_sampler.h"
 #include "lazydp/train/model_and_tables.h"
 #include "lazydp/train/trainer.h"
 

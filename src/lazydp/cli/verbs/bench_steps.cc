@@ -8,7 +8,6 @@
 
 #include "lazydp/base/parallel.h"
 #include "lazydp/base/text/number_text.h"
-#include "lazydp/bench/bench_options.h"
 #include "lazydp/bench/interleaved_steps.h"
 #include "lazydp/bench/step_times.h"
 #include "lazydp/cli/output.h"

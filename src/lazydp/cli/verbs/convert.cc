@@ -14,7 +14,7 @@
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/model_options.h"
+#include "lazydp/cli/run/model_and_data_options.h"
 #include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/data/file/data_file.h"

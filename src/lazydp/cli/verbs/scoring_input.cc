@@ -6,7 +6,7 @@
 #include "lazydp/base/memory.h"
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/data_options.h"
+#include "lazydp/cli/run/model_and_data_options.h"
 #include "lazydp/data/schema_json.h"
 #include "lazydp/data/training_data.h"
 #include "lazydp/release/card.h"

@@ -1,7 +1,7 @@
 #pragma once
 // The verbs of the program, each in a file of its own.
 
-#include "lazydp/bench/bench_options.h"
+#include "lazydp/bench/interleaved_steps.h"
 #include "lazydp/cli/flags.h"
 
 namespace lazydp::cli {

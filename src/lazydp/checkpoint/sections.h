@@ -1,6 +1,5 @@
 #pragma once
-// The large parts of a checkpoint of tables that are in memory: rows of an array, one after the
-// other. Any ranks can read what other ranks wrote: rows have global numbers.
+// The large parts of a checkpoint: rows of tables in memory, histories, dense weights.
 
 #include <cstddef>
 #include <span>
@@ -9,11 +8,14 @@
 
 #include "lazydp/checkpoint/checkpoint_header.h"
 #include "lazydp/checkpoint/sealed_file.h"
+#include "lazydp/embedding/storage/table_files.h"
 #include "lazydp/train/plan_json.h"
 #include "lazydp/train/trainer.h"
 
 namespace lazydp {
 
+// With tables in memory: rows of an array, one after the other. Any ranks can read what other ranks
+// wrote: rows have global numbers.
 struct Section {
   std::string name;
   RowRange rows;               // the rows that these bytes are
@@ -55,5 +57,21 @@ class SectionReader {
 
   std::vector<Place> places_;
 };
+
+// With tables in files: describes the sections and their sizes, in the order of the file. A settled
+// state has no history; rows are not in a checkpoint, nor are histories of rows that were never
+// needed.
+Json sections_of(const TrainingState& state, Settled settled);
+
+void write_sections(SealedWriter& file, const TrainingState& state, Settled settled);
+
+// Reads the sections. The caller has put the tables in place; rows that were never needed are
+// settled through `first`.
+void read_sections(SealedReader& file, const TrainingState& state, Settled settled, Step first);
+
+// Returns a reader of a settled state's rows, which stay in the file they were written to until a
+// row is needed. Throws IoError if the file at `path` is not the one that was written, UserError if
+// it holds no such tables.
+TableFiles::FirstValues rows_of_file(const std::string& path, const SettledRows& rows);
 
 }  // namespace lazydp
