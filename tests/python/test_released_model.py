@@ -11,7 +11,7 @@ from safetensors import safe_open
 
 ROOT = Path(__file__).parents[2]
 NATIVE = ROOT / "build/dev/tests/native_run"
-PROGRAM = ROOT / "build/dev/src/lazydp/apps/lazydp"
+PROGRAM = ROOT / "build/dev/src/lazydp/cli/lazydp"
 EXAMPLE = ROOT / "examples/load_released_model.py"
 
 
