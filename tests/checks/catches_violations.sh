@@ -42,10 +42,10 @@ caught() {
   fi
 }
 
-clean src/lazydp/noise/variance_clock.cc '#include "lazydp/noise/clock.h"' '#include <cmath>' \
+clean src/lazydp/noise/clock.cc '#include "lazydp/noise/clock.h"' '#include <cmath>' \
   '#include "lazydp/base/types.h"' '#include "lazydp/embedding/table.h"'
 clean src/lazydp/privacy/rdp.cc '#include "lazydp/base/error.h"' '// std::cout << prints nothing'
-clean src/lazydp/cli/verbs/train.cc '#include "lazydp/train/trainer.h"' '#include <iostream>' \
+clean src/lazydp/cli/train.cc '#include "lazydp/train/trainer.h"' '#include <iostream>' \
   'std::cout << loss;' 'printf("%d", 1);'
 clean src/lazydp/train/name.cc 'std::snprintf(text, size, "%d", 1);' 'romp_around();'
 clean src/lazydp/base/parallel.cc '#include <omp.h>' '#include <immintrin.h>' '#pragma omp parallel'
@@ -65,6 +65,8 @@ leftward bench cli
 leftward engine python
 leftward python cli
 leftward cli python
+leftward cli engine
+leftward report engine
 leftward train engine
 leftward engine cli
 leftward clip noise

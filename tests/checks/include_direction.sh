@@ -10,6 +10,11 @@ find src -type f \( -name '*.cc' -o -name '*.h' \) -print0 | sort -z | xargs -0 
     count = split("base kernels random embedding data model clip noise privacy shard train export checkpoint release audit engine report bench cli", order)
     for (i = 1; i <= count; ++i) place[order[i]] = i
     place["python"] = place["report"]
+    split("report bench cli", shell)
+    for (i in shell) {
+      forbidden[shell[i], "engine"] = shell[i] " may not include engine"
+      forbidden[shell[i], "python"] = shell[i] " may not include python"
+    }
     forbidden["noise", "clip"] = "clip and noise never include each other"
     forbidden["noise", "model"] = forbidden["noise", "data"] = "noise includes neither model nor data"
   }

@@ -29,7 +29,7 @@ class Ledger {
 
   std::span<const SampledGaussian> events() const { return events_; }  // in order
   std::uint64_t steps() const { return steps_; }                       // over all events
-  bool empty() const { return events_.empty(); }
+  bool empty() const { return events_.empty(); }                       // nothing happened yet
 
  private:
   std::vector<SampledGaussian> events_;
