@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from lazydp._native import UserError
-from lazydp.batches import HandedOut
+from lazydp.batch_record import HandedOut
 
 
 class Layer(Protocol):

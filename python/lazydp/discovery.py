@@ -9,7 +9,7 @@ from torch import nn, optim
 
 from lazydp._native import UserError
 from lazydp.embedding import PrivateEmbeddingBase
-from lazydp.rule import require_sgd
+from lazydp.table_sgd import require_sgd
 
 _KINDS = (nn.EmbeddingBag, nn.Embedding)
 

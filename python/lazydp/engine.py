@@ -17,16 +17,16 @@ from torch.utils.data import DataLoader, IterableDataset
 
 from lazydp import _native, model
 from lazydp._native import PrivacyError, UserError
-from lazydp.ahead import AheadLoader
-from lazydp.batches import HandedOut, hand_out
+from lazydp.accountant import claiming
+from lazydp.batch_record import HandedOut, hand_out
 from lazydp.captures import Captures
-from lazydp.claim import claiming
 from lazydp.discovery import find_tables, require_clipped_by_example, require_seen
-from lazydp.empty import CollateWithEmpty
+from lazydp.empty_batches import CollateWithEmpty
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
+from lazydp.lookahead_loader import AheadLoader
 from lazydp.per_layer import optimizer_class, split_bounds
-from lazydp.secure import DRAWS, DenseNoise, secure_loader
+from lazydp.secure_sampler import DRAWS, DenseNoise, secure_loader
 from lazydp.tables import Tables
 
 POLICIES = ("lazy", "lazy_each_step", "every_row", "touched_rows")

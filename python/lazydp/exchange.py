@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from lazydp import _native
-from lazydp.news import News, unpack
+from lazydp.replica_message import News, unpack
 
 if TYPE_CHECKING:
     from lazydp.tables import PrivateTable

@@ -13,9 +13,9 @@ from torch import Tensor, nn
 
 from lazydp._native import PrivacyError, UserError
 from lazydp.captures import Captures
+from lazydp.grad_sampler_layers import SampledLayers
 from lazydp.linear import FactoredLinear, find_linears
 from lazydp.private_tensor import PrivateTensor
-from lazydp.sampled import SampledLayers
 from lazydp.tables import Tables
 
 MODES = ("hooks", "functorch", "ew", "ghost")

@@ -12,10 +12,10 @@ from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processe
 from torch import Tensor
 
 from lazydp._native import PrivacyError, UserError
-from lazydp.batches import HandedOut
+from lazydp.batch_record import HandedOut
 from lazydp.captures import Captures, Pass
 from lazydp.private_tensor import PrivateTensor
-from lazydp.secure import DenseNoise
+from lazydp.secure_sampler import DenseNoise
 from lazydp.tables import Tables
 
 _BELOW = 1.0 - 1e-5  # so that rounding can't carry a norm beyond the bound

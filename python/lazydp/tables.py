@@ -16,8 +16,8 @@ from lazydp.discovery import FoundTable
 from lazydp.exchange import Exchange
 from lazydp.float_noise import FloatNoise
 from lazydp.private_tensor import PrivateTensor, hide, show
-from lazydp.rule import rule_of
-from lazydp.secure import HomeProcess
+from lazydp.secure_sampler import HomeProcess
+from lazydp.table_sgd import rule_of
 
 Part = tuple[_native.Bags, Tensor]
 

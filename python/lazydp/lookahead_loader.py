@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from lazydp import _native
-from lazydp.batches import Fetching, HandingOutLoader
+from lazydp.batch_record import Fetching, HandingOutLoader
 from lazydp.tables import PrivateTable, Tables
 
 
