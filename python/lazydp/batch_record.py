@@ -32,7 +32,7 @@ class Waiting:
         return self.source() is None or bool(self.source().ended)
 
 
-class HandedOut:
+class BatchRecord:
     """Sizes of the batches that were handed out and that no step has taken.
 
     A layer that is given flattened ids sees each look-up as an example; where all layers do, only
@@ -130,7 +130,7 @@ class Drawing:
 
     ended = False
 
-    def __init__(self, batches: Iterator[Any], record: HandedOut | None) -> None:
+    def __init__(self, batches: Iterator[Any], record: BatchRecord | None) -> None:
         """With a record, what is drawn counts as handed out; else sizes wait for the loader."""
         self._batches = batches
         self._record = record
@@ -178,21 +178,21 @@ def _plain(kind: Any, state: dict[str, Any]) -> Any:
     return one
 
 
-class RecordedSampler(Sampler[Any], Mixed):
+class RecordingSampler(Sampler[Any], Mixed):
     """Mixed into a sampler of batches.
 
     Our own loader says itself when it hands a batch out. Where another one is built around the
     sampler (Opacus' BatchMemoryManager), only the draws are seen.
     """
 
-    _lazydp_handed_out: HandedOut
+    _lazydp_batch_record: BatchRecord
     _lazydp_by_loader = False  # our own loader is drawing
     _lazydp_latest: Drawing | None = None  # of our own loader
 
     def __iter__(self) -> Iterator[Any]:
         """The sampler's batches."""
         batches = iter(super().__iter__())  # type: ignore[misc]
-        drawing = Drawing(batches, None if self._lazydp_by_loader else self._lazydp_handed_out)
+        drawing = Drawing(batches, None if self._lazydp_by_loader else self._lazydp_batch_record)
         if self._lazydp_by_loader:
             self._lazydp_latest = drawing
         return drawing
@@ -201,21 +201,21 @@ class RecordedSampler(Sampler[Any], Mixed):
 class Fetching:
     """One iteration over a loader: batches, each with its size, before they are handed out."""
 
-    def __init__(self, loader: Any, record: HandedOut) -> None:
+    def __init__(self, loader: Any, record: BatchRecord) -> None:
         """Start it. Workers begin to fetch."""
         self.ended = False
         self._record = record
         self._sampler = loader.batch_sampler
         with self._drawing():
             self._inner = loader._lazydp_start()
-        if isinstance(self._sampler, RecordedSampler) and _hands_out_in_order(self._inner):
+        if isinstance(self._sampler, RecordingSampler) and _hands_out_in_order(self._inner):
             # Workers that persist are reset, and go on with the same iterator: sizes belong to it.
             self._inner._lazydp_drawing = self._sampler._lazydp_latest
 
     @contextmanager
     def _drawing(self) -> Iterator[None]:
         """What is drawn here is not handed out yet."""
-        if not isinstance(self._sampler, RecordedSampler):
+        if not isinstance(self._sampler, RecordingSampler):
             yield
             return
         self._sampler._lazydp_by_loader = True
@@ -277,10 +277,10 @@ def _hands_out_in_order(batches: Any) -> bool:
     return isinstance(batches, _BaseDataLoaderIter) and getattr(batches, "_in_order", True)
 
 
-class HandingOutLoader(DataLoader[Any], Mixed):
+class RecordingLoader(DataLoader[Any], Mixed):
     """Mixed into the loader that make_private returns."""
 
-    _lazydp_handed_out: HandedOut
+    _lazydp_batch_record: BatchRecord
 
     def _lazydp_start(self) -> Any:
         return super().__iter__()
@@ -291,17 +291,17 @@ class HandingOutLoader(DataLoader[Any], Mixed):
 
     def fetching(self) -> Fetching:
         """The same, for a caller that hands them out later."""
-        return Fetching(self, self._lazydp_handed_out)
+        return Fetching(self, self._lazydp_batch_record)
 
 
-def hand_out(loader: Any, record: HandedOut) -> None:
+def record_batches(loader: Any, record: BatchRecord) -> None:
     """Let a loader, and its sampler of batches, tell `record` what they hand out."""
     sampler: Any = loader.batch_sampler
     if isinstance(sampler, Sampler) and not isinstance(loader.dataset, IterableDataset):
-        _mix(sampler, RecordedSampler, "Recorded")
-        loader.batch_sampler._lazydp_handed_out = record
-    _mix(loader, HandingOutLoader, "HandingOut")
-    loader._lazydp_handed_out = record
+        _mix(sampler, RecordingSampler, "Recording")
+        loader.batch_sampler._lazydp_batch_record = record
+    _mix(loader, RecordingLoader, "Recording")
+    loader._lazydp_batch_record = record
 
 
 def _mix(one: Any, mixin: type, name: str) -> None:

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from lazydp._native import UserError
-from lazydp.batch_record import HandedOut
+from lazydp.batch_record import BatchRecord
 
 
 class Layer(Protocol):
@@ -136,9 +136,11 @@ class Captures:
     one. A pass that did not reach its end (it was interrupted, or memory ran out) is dropped.
     """
 
-    def __init__(self, *, loss_reduction: str, batch_first: bool, handed_out: HandedOut) -> None:
+    def __init__(
+        self, *, loss_reduction: str, batch_first: bool, batch_record: BatchRecord
+    ) -> None:
         """Before the first pass."""
-        self._handed_out = handed_out
+        self._batch_record = batch_record
         self.loss_reduction = loss_reduction
         self.batch_dim = 0 if batch_first else 1
         self.accumulation_allowed = True
@@ -166,7 +168,7 @@ class Captures:
 
         It belongs to a forward from before, at which the clock is not known.
         """
-        return None if _in_backward() else self._handed_out.at_forward()
+        return None if _in_backward() else self._batch_record.at_forward()
 
     def attach(self, output: Tensor, call: Call) -> Tensor:
         """The output of a call, whose gradient will be kept when it comes."""

@@ -18,15 +18,15 @@ from torch.utils.data import DataLoader, IterableDataset
 from lazydp import _native, model
 from lazydp._native import PrivacyError, UserError
 from lazydp.accountant import claiming
-from lazydp.batch_record import HandedOut, hand_out
+from lazydp.batch_record import BatchRecord, record_batches
 from lazydp.captures import Captures
 from lazydp.discovery import find_tables, require_clipped_by_example, require_seen
 from lazydp.empty_batches import CollateWithEmpty
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
-from lazydp.lookahead_loader import AheadLoader
+from lazydp.lookahead_loader import LookaheadLoader
 from lazydp.per_layer import optimizer_class, split_bounds
-from lazydp.secure_sampler import DRAWS, DenseNoise, secure_loader
+from lazydp.secure_sampler import NORMALS_PER_SAMPLE, DenseNoise, secure_loader
 from lazydp.tables import Tables
 
 POLICIES = ("lazy", "lazy_each_step", "every_row", "touched_rows")
@@ -50,7 +50,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         self.accountant: Any = claiming(self.accountant)  # type: ignore[has-type]
         self._tables: Tables | None = None  # of the make_private that is under way
         self._wrapper: Any = None  # of the same
-        self._handed_out = HandedOut()  # of the same
+        self._batch_record = BatchRecord()  # of the same
         self._choices = ("lazy", "on_read")
         self._factored = True  # whether linear layers are kept as factors
         self._dense_seed: _native.Seed | None = None
@@ -99,7 +99,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         self._dense_seed = _new_seed(None, distributed) if own else None
         poisson = arguments.get("poisson_sampling", True)
         fetched = (data_loader.num_workers or 0) * (data_loader.prefetch_factor or 2)
-        self._handed_out = HandedOut(
+        self._batch_record = BatchRecord(
             rand_on_empty=arguments.get("rand_on_empty", False),
             ahead=fetched + 2 if poisson else 4096,
         )
@@ -115,12 +115,12 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             found,
             getattr(optimizer, "original_optimizer", optimizer).param_groups,
             seed=_new_seed(generator, distributed),
-            draws=DRAWS if self.secure_mode else 1,
+            normals_per_sample=NORMALS_PER_SAMPLE if self.secure_mode else 1,
             policy=noise,
             captures=Captures(
                 loss_reduction=arguments.get("loss_reduction", "mean"),
                 batch_first=arguments.get("batch_first", True),
-                handed_out=self._handed_out,
+                batch_record=self._batch_record,
             ),
             exchange=exchange_for(distributed),
         )
@@ -244,14 +244,14 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 prepared.take_bounds(*bounds)
             prepared.tables = self._tables
             prepared.captures = self._tables.captures
-            prepared.handed_out = self._handed_out
+            prepared.batch_record = self._batch_record
             prepared.void = self.accountant.void
             prepared.known = frozenset(map(id, self._wrapper._lazydp_layers.parameters))
             prepared.require_intact = self._wrapper._lazydp_layers.require_intact
             prepared.guard_original()
         if self._dense_seed is not None:
-            draws = DRAWS if self.secure_mode else 1
-            prepared.dense_noise = DenseNoise(self._dense_seed, draws)
+            normals = NORMALS_PER_SAMPLE if self.secure_mode else 1
+            prepared.dense_noise = DenseNoise(self._dense_seed, normals)
         return prepared
 
     def _prepare_criterion(self, *, module: Any, **arguments: Any) -> Any:
@@ -301,9 +301,9 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             )
         if self._tables is None:
             return loader
-        hand_out(loader, self._handed_out)
+        record_batches(loader, self._batch_record)
         if self._choices[1] == "ahead":
-            loader = AheadLoader(loader, self._tables)
+            loader = LookaheadLoader(loader, self._tables)
         return loader
 
 

@@ -9,7 +9,7 @@ import torch.distributed as dist
 from torch import Tensor
 
 from lazydp import _native
-from lazydp.replica_message import News, unpack
+from lazydp.replica_message import ReplicaMessage, unpack
 
 if TYPE_CHECKING:
     from lazydp.tables import PrivateTable
@@ -85,22 +85,24 @@ class Replicas:
 
     def synchronise(self, tables: list[PrivateTable]) -> None:
         """Settle the union of all ranks' reads, then put all ranks' gradients together."""
-        mine = [self._news_of(table) for table in tables]
-        sizes = self._gather(torch.tensor([news.sizes for news in mine]).flatten())
-        whole = self._gather(torch.cat([news.whole_numbers() for news in mine]))
-        floats = self._gather(torch.cat([news.floats() for news in mine]))
+        mine = [self._message_of(table) for table in tables]
+        sizes = self._gather(torch.tensor([message.sizes for message in mine]).flatten())
+        whole = self._gather(torch.cat([message.whole_numbers() for message in mine]))
+        floats = self._gather(torch.cat([message.floats() for message in mine]))
         everyone = [
-            unpack(tables, each_sizes.view(-1, News.SIZES).tolist(), each_whole, each_floats)
+            unpack(
+                tables, each_sizes.view(-1, ReplicaMessage.SIZES).tolist(), each_whole, each_floats
+            )
             for each_sizes, each_whole, each_floats in zip(sizes, whole, floats, strict=True)
         ]
         for index, table in enumerate(tables):
-            news_of_table = [rank[index] for rank in everyone]
-            if any(news.read_all for news in news_of_table):
+            messages = [rank[index] for rank in everyone]
+            if any(message.read_all for message in messages):
                 table.group.settle_table(table.index)
-            union = torch.cat([news.read for news in news_of_table])
+            union = torch.cat([message.read for message in messages])
             rows = len(table.weight)
             table.group.settle(table.index, _native.make_bags(union, None, None, False, rows))
-            table.pending = [news.part(rows) for news in news_of_table if len(news.lengths)]
+            table.pending = [message.part(rows) for message in messages if len(message.lengths)]
         self._read = {}
         self._read_all = set()
 
@@ -116,9 +118,9 @@ class Replicas:
         dist.broadcast(shared, src=0, group=self._group)
         return shared.tolist()  # type: ignore[no-any-return]
 
-    def _news_of(self, table: PrivateTable) -> News:
+    def _message_of(self, table: PrivateTable) -> ReplicaMessage:
         reads = self._read.get(table, [])
-        return News.of(
+        return ReplicaMessage.of(
             read_all=table in self._read_all,
             read=torch.unique(torch.cat([torch.empty(0, dtype=torch.int64), *reads])),
             parts=table.pending,

@@ -27,11 +27,11 @@ _OF_PARTS = (DPRNN, DPLSTM, DPGRU)  # their parts are sampled, not they
 
 
 @dataclass
-class SampledCall:
+class GradSamplerCall:
     """One call of a module."""
 
-    layer: SampledLayers
-    module: SampledModule
+    layer: GradSamplerLayers
+    module: GradSamplerModule
     inputs: list[Tensor]
     examples: int
     versions: list[int]  # of the inputs, when they were kept
@@ -47,15 +47,15 @@ class SampledCall:
         """How messages name the module."""
         return self.layer.names[self.module]
 
-    def with_gradient(self, gradient: Tensor) -> SampledCall:
+    def with_gradient(self, gradient: Tensor) -> GradSamplerCall:
         """The call, once backward has come by."""
         return replace(self, versions=[t._version for t in self.inputs], gradient=gradient)
 
 
-class SampledModule(nn.Module):
+class GradSamplerModule(nn.Module):
     """Mixed into the class of a module whose examples' gradients are formed one by one."""
 
-    _lazydp_layer: SampledLayers
+    _lazydp_layer: GradSamplerLayers
     _lazydp_plain: type[nn.Module]
     _lazydp_sampler: Sampler
 
@@ -74,7 +74,7 @@ class SampledModule(nn.Module):
                 f"layer {layer.name_of(self)} returns a {type(output).__name__}; a layer with "
                 "parameters must return one tensor, or the gradients of examples can't be formed"
             )
-        call = SampledCall(layer, self, inputs, layer.examples_of(self, inputs), [])
+        call = GradSamplerCall(layer, self, inputs, layer.examples_of(self, inputs), [])
         return layer.captures.attach(output, call)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
@@ -100,7 +100,7 @@ def _detached(module: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def _plain(module: SampledModule) -> Iterator[None]:
+def _plain(module: GradSamplerModule) -> Iterator[None]:
     """Samplers ask for the very type of a module."""
     private = type(module)
     module.__class__ = module._lazydp_plain  # type: ignore[assignment]
@@ -124,7 +124,7 @@ def _before_recurrent(module: nn.Module, args: Any) -> None:
         )
 
 
-class SampledLayers:
+class GradSamplerLayers:
     """All such modules of a model as one layer: parameters may be shared among them."""
 
     def __init__(
@@ -140,7 +140,7 @@ class SampledLayers:
         self._kept = kept
         self.names: dict[nn.Module, str] = {}
         self.parameters: list[nn.Parameter] = []
-        for name, module in find_sampled(model):
+        for name, module in find_grad_sampled(model):
             self.names[module] = name
             self._add(module, samplers)
         self._orders = [
@@ -157,7 +157,7 @@ class SampledLayers:
         module.__dict__["_lazydp_layer"] = self
         module.__dict__["_lazydp_plain"] = plain
         module.__dict__["_lazydp_sampler"] = sampler
-        module.__class__ = type(f"Private{plain.__name__}", (SampledModule, plain), {})
+        module.__class__ = type(f"Private{plain.__name__}", (GradSamplerModule, plain), {})
         known = set(self.parameters)
         self.parameters += [p for p in module.parameters() if p.requires_grad and p not in known]
 
@@ -174,7 +174,7 @@ class SampledLayers:
         """How messages name a module."""
         return f"'{self.names[module]}' ({type(module).__name__.removeprefix('Private')})"
 
-    def inputs_of(self, module: SampledModule, args: Any, kwargs: Any) -> list[Tensor]:
+    def inputs_of(self, module: GradSamplerModule, args: Any, kwargs: Any) -> list[Tensor]:
         """The tensors that a module was called with."""
         tensors = [t.detach() for t in args if isinstance(t, Tensor)]
         several = len(tensors) != 1 or any(isinstance(t, Tensor) for t in kwargs.values())
@@ -186,10 +186,10 @@ class SampledLayers:
             )
         return tensors
 
-    def _batch_dim(self, module: SampledModule) -> int:
+    def _batch_dim(self, module: GradSamplerModule) -> int:
         return 0 if issubclass(module._lazydp_plain, RNNLinear) else self.captures.batch_dim
 
-    def examples_of(self, module: SampledModule, inputs: list[Tensor]) -> int:
+    def examples_of(self, module: GradSamplerModule, inputs: list[Tensor]) -> int:
         """How many examples a call has; a step of a packed sequence has only the longest ones."""
         longest: int | None = module.__dict__.get("max_batch_len")
         if longest is not None:
@@ -237,7 +237,7 @@ def _squared(samples: Tensor) -> Tensor:
     return norms.square()
 
 
-def find_sampled(model: nn.Module) -> Iterable[tuple[str, nn.Module]]:
+def find_grad_sampled(model: nn.Module) -> Iterable[tuple[str, nn.Module]]:
     """The modules whose own parameters are trained and that no other kind of layer takes care of.
 
     Tables and factored linear layers are private already when this is asked.

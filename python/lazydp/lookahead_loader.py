@@ -8,11 +8,11 @@ from typing import Any
 from torch import Tensor
 
 from lazydp import _native
-from lazydp.batch_record import Fetching, HandingOutLoader
+from lazydp.batch_record import Fetching, RecordingLoader
 from lazydp.tables import PrivateTable, Tables
 
 
-class AheadLoader:
+class LookaheadLoader:
     """A loader that knows the batch after the one it hands out.
 
     Which of a batch's tensors names rows of which table is learnt by watching: where a table is
@@ -20,7 +20,7 @@ class AheadLoader:
     rows that will be read next. Rows that can't be foreseen settle when they are read, as always.
     """
 
-    def __init__(self, loader: HandingOutLoader, tables: Tables) -> None:
+    def __init__(self, loader: RecordingLoader, tables: Tables) -> None:
         """Wrap a loader; everything else about it stays."""
         self._loader = loader
         self._tables = tables

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from lazydp._native import PrivacyError, UserError
 from lazydp.captures import Captures
-from lazydp.grad_sampler_layers import SampledLayers
+from lazydp.grad_sampler_layers import GradSamplerLayers
 from lazydp.linear import FactoredLinear, find_linears
 from lazydp.private_tensor import PrivateTensor
 from lazydp.tables import Tables
@@ -38,7 +38,7 @@ class Layers:
         self.linears = [FactoredLinear(name, linear, captures) for name, linear in linears.items()]
         self._refusals: list[Any] = []
         try:
-            self.sampled = SampledLayers(model, captures, samplers, kept=kept)
+            self.sampled = GradSamplerLayers(model, captures, samplers, kept=kept)
         except BaseException:
             for linear in self.linears:
                 linear.undo()

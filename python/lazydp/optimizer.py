@@ -12,7 +12,7 @@ from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processe
 from torch import Tensor
 
 from lazydp._native import PrivacyError, UserError
-from lazydp.batch_record import HandedOut
+from lazydp.batch_record import BatchRecord
 from lazydp.captures import Captures, Pass
 from lazydp.private_tensor import PrivateTensor
 from lazydp.secure_sampler import DenseNoise
@@ -67,7 +67,7 @@ class TableOptimizer(SecureOptimizer):
 
     tables: Tables
     captures: Captures
-    handed_out: HandedOut
+    batch_record: BatchRecord
     void: Callable[[str], None]  # no epsilon can be claimed any more, for this reason
     known: frozenset[int] = frozenset()  # parameters whose gradients are captured, by id
     require_intact: Callable[[], None]  # raises unless the layers are those of make_private
@@ -144,8 +144,8 @@ class TableOptimizer(SecureOptimizer):
         self._require_known()
         for one in passes:
             one.require_unchanged()
-        self.handed_out.require_one_each(passes)
-        if not passes and not self.handed_out.empty:
+        self.batch_record.require_one_each(passes)
+        if not passes and not self.batch_record.empty:
             raise UserError(
                 "no gradient reached the private layers since the last step; call backward() on a "
                 "loss that depends on them, outside of torch.no_grad(), before step()"
@@ -154,7 +154,7 @@ class TableOptimizer(SecureOptimizer):
         self._examples += sum(p.examples for p in passes)
         if virtual:
             return passes, {}
-        self._require_handed_out()
+        self._require_recorded()
         divisor = 1.0
         if self.loss_reduction == "mean":
             divisor = self.expected_batch_size * self.accumulated_iterations
@@ -182,9 +182,9 @@ class TableOptimizer(SecureOptimizer):
                     "release the model and call it again"
                 )
 
-    def _require_handed_out(self) -> None:
+    def _require_recorded(self) -> None:
         examples, self._examples = self._examples, 0
-        if not self.handed_out.take(examples, max(1, self._passes)):
+        if not self.batch_record.take(examples, max(1, self._passes)):
             self.void("batches did not come from the loader that make_private returned")
 
     @property

@@ -18,7 +18,7 @@ Part = tuple[_native.Bags, Tensor]
 
 
 @dataclass
-class News:
+class ReplicaMessage:
     """Rows that were read here, and the clipped gradients of bags."""
 
     read_all: bool
@@ -31,7 +31,7 @@ class News:
     SIZES: ClassVar[int] = 4
 
     @classmethod
-    def of(cls, *, read_all: bool, read: Tensor, parts: Sequence[Part], dim: int) -> News:
+    def of(cls, *, read_all: bool, read: Tensor, parts: Sequence[Part], dim: int) -> ReplicaMessage:
         """All parts as one. A mean is a sum with weights."""
         ids, lengths, weights, gradients = [torch.empty(0, dtype=torch.int64)], [], [], []
         lengths.append(ids[0])
@@ -76,9 +76,9 @@ class News:
 
 def unpack(
     tables: Sequence[PrivateTable], sizes: Sequence[Sequence[int]], whole: Tensor, floats: Tensor
-) -> list[News]:
-    """One rank's news of all tables."""
-    news = []
+) -> list[ReplicaMessage]:
+    """One rank's messages about all tables."""
+    messages = []
     for table, (read_all, read, ids, bags) in zip(tables, sizes, strict=True):
         dim = table.weight.shape[1]
         rows, row_ids, lengths, whole = torch.split(  # type: ignore[no-untyped-call]
@@ -89,5 +89,5 @@ def unpack(
         )
         gradient = gradient.view(bags, dim)
         of_table = (rows, row_ids, lengths, weights, gradient)
-        news.append(News(bool(read_all), *(t.contiguous() for t in of_table)))
-    return news
+        messages.append(ReplicaMessage(bool(read_all), *(t.contiguous() for t in of_table)))
+    return messages

@@ -14,7 +14,9 @@ from torch.utils.data import DataLoader
 from lazydp import _native
 from lazydp._native import PrivacyError
 
-DRAWS = 4  # as Opacus: a sum of four normals hides what the gaps of floating point give away
+NORMALS_PER_SAMPLE = (
+    4  # as Opacus: a sum of four normals hides what the gaps of floating point give away
+)
 _ROW = 1024
 
 
@@ -50,10 +52,10 @@ class HomeProcess:
 class DenseNoise:
     """Noise for dense layers. Each step has its own cells, and every call further ones of them."""
 
-    def __init__(self, seed: _native.Seed, draws: int) -> None:
+    def __init__(self, seed: _native.Seed, normals_per_sample: int) -> None:
         """Draw from this seed; so many normals add up to one."""
         self._home = HomeProcess()
-        self._source = _native.NoiseSource(seed, draws)
+        self._source = _native.NoiseSource(seed, normals_per_sample)
         self._step = 0
         self._next_row = 0
 

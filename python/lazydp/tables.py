@@ -165,7 +165,7 @@ class Tables:
         param_groups: list[dict[str, Any]],
         *,
         seed: _native.Seed,
-        draws: int,
+        normals_per_sample: int,
         policy: str,
         captures: Captures,
         exchange: Exchange,
@@ -178,7 +178,7 @@ class Tables:
         self.exchange = exchange
         self.after_step: list[Callable[[], None]] = []
         self.on_lookup: Callable[[PrivateTable, Tensor], None] | None = None
-        self.noise = _native.NoiseSource(seed, draws)
+        self.noise = _native.NoiseSource(seed, normals_per_sample)
         self._float_noise = {table.param_group: FloatNoise() for table in found}
         self.param_groups = param_groups  # the optimizer's own
         self._first_step: set[int] = {table.param_group for table in found}
