@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -80,6 +81,20 @@ def _begins_with(history: list[Any], other: list[Any]) -> bool:
         and tuple(history[last][:2]) == tuple(other[last][:2])
         and history[last][2] >= other[last][2]
     )
+
+
+def reasons_against_a_claim(
+    *, noise: str, noise_generator: Any, poisson_sampling: bool, sample_generator: Any
+) -> Iterator[str]:
+    """Every reason why these choices of make_private allow no epsilon to be claimed."""
+    if noise == "touched_rows":
+        yield "noise='touched_rows' shows which rows nobody used"
+    if noise_generator is not None:
+        yield "noise_generator makes noise that repeats, and can be predicted"
+    if not poisson_sampling:
+        yield "with poisson_sampling=False batches are not the samples that accounting assumes"
+    elif sample_generator is not None:
+        yield "the loader's generator makes samples that repeat, and can be predicted"
 
 
 def claiming(accountant: Any) -> Any:

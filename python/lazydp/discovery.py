@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import nn, optim
+from torch.nn.parallel import DistributedDataParallel
 
 from lazydp._native import UserError
 from lazydp.embedding import PrivateEmbeddingBase
@@ -107,7 +108,15 @@ def _require_supported(name: str, module: nn.Embedding | nn.EmbeddingBag) -> Non
 
 
 def require_seen(model: nn.Module, optimizer: optim.Optimizer) -> None:
-    """Raise UserError for parameters that would train where nothing clips them, or not at all."""
+    """Raise UserError for parameters that would train where nothing clips them, or not at all.
+
+    The model has tables, so torch's own DistributedDataParallel is refused, too.
+    """
+    if isinstance(model, DistributedDataParallel):
+        raise UserError(
+            "the module is in torch's DistributedDataParallel, which waits for gradients that "
+            "tables never form; use Opacus' DifferentiallyPrivateDistributedDataParallel"
+        )
     trained = {p for group in optimizer.param_groups for p in group["params"]}
     for name, p in model.named_parameters():
         if not p.requires_grad:

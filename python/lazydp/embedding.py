@@ -15,7 +15,7 @@ from lazydp.linear import plain_copy
 from lazydp.lookup import Lookup, embedding_bags, pooled_bags
 
 if TYPE_CHECKING:
-    from lazydp.tables import PrivateTable
+    from lazydp.private_table import PrivateTable
 
 
 class PrivateEmbeddingBase(nn.Module):

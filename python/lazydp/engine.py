@@ -13,20 +13,22 @@ from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as D
 from opacus.optimizers import get_optimizer_class
 from torch import nn, optim
 from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
 from lazydp import _native, model
 from lazydp._native import PrivacyError, UserError
-from lazydp.accountant import claiming
-from lazydp.batch_record import BatchRecord, record_batches
+from lazydp.accountant import claiming, reasons_against_a_claim
+from lazydp.batch_record import BatchRecord
 from lazydp.captures import Captures
+from lazydp.dense_noise import NORMALS_PER_SAMPLE, DenseNoise
 from lazydp.discovery import find_tables, require_clipped_by_example, require_seen
 from lazydp.empty_batches import CollateWithEmpty
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
 from lazydp.lookahead_loader import LookaheadLoader
 from lazydp.per_layer import optimizer_class, split_bounds
-from lazydp.secure_sampler import NORMALS_PER_SAMPLE, DenseNoise, secure_loader
+from lazydp.recording_loader import record_batches
+from lazydp.secure_sampler import require_map_style, secure_loader
 from lazydp.tables import Tables
 
 POLICIES = ("lazy", "lazy_each_step", "every_row", "touched_rows")
@@ -83,21 +85,17 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             raise ValueError("Passing seed is prohibited in secure mode")
         model.require_plain(module)
         require_clipped_by_example(module)
-        _require_sampled(data_loader, arguments.get("poisson_sampling", True))
+        poisson = arguments.get("poisson_sampling", True)
+        if poisson:
+            require_map_style(data_loader)
         distributed = isinstance(module, (DPDDP, DDP))
         found = find_tables(module, optimizer)
         if found:
             require_seen(module, optimizer)
-        if found and isinstance(module, DDP):
-            raise UserError(
-                "the module is in torch's DistributedDataParallel, which waits for gradients that "
-                "tables never form; use Opacus' DifferentiallyPrivateDistributedDataParallel"
-            )
         # Without tables everything is Opacus; with them, its generator is left alone only if the
         # user brings one: ours is secure, and some times faster.
         own = self.secure_mode or (bool(found) and generator is None)
         self._dense_seed = _new_seed(None, distributed) if own else None
-        poisson = arguments.get("poisson_sampling", True)
         fetched = (data_loader.num_workers or 0) * (data_loader.prefetch_factor or 2)
         self._batch_record = BatchRecord(
             rand_on_empty=arguments.get("rand_on_empty", False),
@@ -107,7 +105,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             made = super().make_private(
                 module=module, optimizer=optimizer, data_loader=data_loader, **arguments
             )
-            self._void_unless_private(noise, generator, data_loader, arguments)
+            self._void_unless_private(noise, data_loader, arguments)
             return made
         self._choices = (noise, settle)
         self._factored = arguments.get("clipping") != "per_layer"
@@ -138,7 +136,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             self._tables = self._wrapper = None
             self._choices = ("lazy", "on_read")
         self._began = True
-        self._void_unless_private(noise, generator, data_loader, arguments)
+        self._void_unless_private(noise, data_loader, arguments)
         return made
 
     def __getstate__(self) -> Any:
@@ -151,22 +149,15 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             )
         return self.__dict__
 
-    def _void_unless_private(
-        self, noise: str, generator: Any, data_loader: Any, arguments: dict[str, Any]
-    ) -> None:
-        """Say why nothing can be claimed, if so."""
-        if noise == "touched_rows":
-            self.accountant.void("noise='touched_rows' shows which rows nobody used")
-        if generator is not None:
-            self.accountant.void("noise_generator makes noise that repeats, and can be predicted")
-        if not arguments.get("poisson_sampling", True):
-            self.accountant.void(
-                "with poisson_sampling=False batches are not the samples that accounting assumes"
-            )
-        elif not self.secure_mode and getattr(data_loader, "generator", None) is not None:
-            self.accountant.void(
-                "the loader's generator makes samples that repeat, and can be predicted"
-            )
+    def _void_unless_private(self, noise: str, data_loader: Any, arguments: dict[str, Any]) -> None:
+        """Void the claim if these choices do not allow one."""
+        for reason in reasons_against_a_claim(
+            noise=noise,
+            noise_generator=arguments.get("noise_generator"),
+            poisson_sampling=arguments.get("poisson_sampling", True),
+            sample_generator=None if self.secure_mode else getattr(data_loader, "generator", None),
+        ):
+            self.accountant.void(reason)
 
     def make_private_with_epsilon(
         self, *, noise: str = "lazy", settle: str = "on_read", **arguments: Any
@@ -191,17 +182,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         Tables are written from where they lie, without a copy; the file appears when it is whole.
         Keys are those of the plain module.
         """
-        module = getattr(private, "_module", private)
-        if isinstance(module, DPDDP):
-            module = module.module
-        partial = f"{os.fspath(path)}.part"
-        try:
-            torch.save(module.state_dict(), partial)
-            os.replace(partial, path)
-        except BaseException:
-            if os.path.exists(partial):
-                os.remove(partial)
-            raise
+        model.save(private, path)
 
     def release(self, private: Any) -> nn.Module:
         """The plain nn.Module: settled, free of hooks. Private training of it ends here."""
@@ -242,13 +223,12 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         if self._tables is not None:
             if by_layer:
                 prepared.take_bounds(*bounds)
-            prepared.tables = self._tables
-            prepared.captures = self._tables.captures
-            prepared.batch_record = self._batch_record
-            prepared.void = self.accountant.void
-            prepared.known = frozenset(map(id, self._wrapper._lazydp_layers.parameters))
-            prepared.require_intact = self._wrapper._lazydp_layers.require_intact
-            prepared.guard_original()
+            prepared.join(
+                self._tables,
+                self._wrapper._lazydp_layers,
+                batch_record=self._batch_record,
+                void=self.accountant.void,
+            )
         if self._dense_seed is not None:
             normals = NORMALS_PER_SAMPLE if self.secure_mode else 1
             prepared.dense_noise = DenseNoise(self._dense_seed, normals)
@@ -281,8 +261,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             loader: Any = secure_loader(
                 data_loader,
                 seed=_new_seed(None, False),  # ranks draw their parts independently of each other
-                rank=torch.distributed.get_rank() if distributed else 0,
-                world_size=torch.distributed.get_world_size() if distributed else 1,
+                distributed=distributed,
             )
         else:
             secure_mode, self.secure_mode = self.secure_mode, False  # the loader's own batches
@@ -312,18 +291,6 @@ def _require(ok: bool, name: str, value: str, allowed: tuple[str, ...]) -> None:
         raise UserError(
             f"{name} is '{value}'; it must be {', '.join(allowed[:-1])} or {allowed[-1]}"
         )
-
-
-def _require_sampled(data_loader: Any, poisson: bool) -> None:
-    """Raise UserError unless examples can be drawn by their numbers, where they have to be."""
-    dataset = data_loader.dataset
-    if not poisson or hasattr(dataset, "__len__") and not isinstance(dataset, IterableDataset):
-        return
-    raise UserError(
-        f"the data set is a {type(dataset).__name__}, whose examples come one after the other; "
-        "Poisson samples need __getitem__ and __len__: use a map-style Dataset, or "
-        "poisson_sampling=False, which claims no epsilon"
-    )
 
 
 def _new_seed(generator: torch.Generator | None, distributed: bool) -> _native.Seed:

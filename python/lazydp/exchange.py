@@ -12,7 +12,7 @@ from lazydp import _native
 from lazydp.replica_message import ReplicaMessage, unpack
 
 if TYPE_CHECKING:
-    from lazydp.tables import PrivateTable
+    from lazydp.private_table import PrivateTable
 
 
 class Exchange(Protocol):

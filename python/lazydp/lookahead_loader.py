@@ -8,8 +8,9 @@ from typing import Any
 from torch import Tensor
 
 from lazydp import _native
-from lazydp.batch_record import Fetching, RecordingLoader
-from lazydp.tables import PrivateTable, Tables
+from lazydp.private_table import PrivateTable
+from lazydp.recording_loader import Fetching, RecordingLoader
+from lazydp.tables import Tables
 
 
 class LookaheadLoader:

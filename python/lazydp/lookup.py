@@ -10,12 +10,14 @@ from torch import Tensor, nn
 
 from lazydp import _native
 
+Part = tuple[_native.Bags, Tensor]  # bags, and a gradient for each
+
 
 @dataclass
 class Lookup:
     """The rows of one call. Bags of an example lie one after the other."""
 
-    table: Any  # a tables.PrivateTable
+    table: Any  # a PrivateTable
     bags: _native.Bags
     examples: int
     batch_dim: int  # of the output, hence of its gradient

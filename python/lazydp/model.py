@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as DPDDP
 from opacus.grad_sample import AbstractGradSampleModule, GradSampleModule, get_gsm_class
 from opacus.grad_sample.utils import get_hooks_class
@@ -264,6 +266,21 @@ def release(model: Any) -> nn.Module:
         parameter.grad = None
         _strip(parameter)
     return plain
+
+
+def save(private: Any, path: str | os.PathLike[str]) -> None:
+    """Write the settled weights of a private model. The file appears when it is whole."""
+    module = getattr(private, "_module", private)
+    if isinstance(module, DPDDP):
+        module = module.module
+    partial = f"{os.fspath(path)}.part"
+    try:
+        torch.save(module.state_dict(), partial)
+        os.replace(partial, path)
+    except BaseException:
+        if os.path.exists(partial):
+            os.remove(partial)
+        raise
 
 
 def _strip(parameter: nn.Parameter) -> None:

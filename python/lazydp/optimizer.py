@@ -14,8 +14,8 @@ from torch import Tensor
 from lazydp._native import PrivacyError, UserError
 from lazydp.batch_record import BatchRecord
 from lazydp.captures import Captures, Pass
+from lazydp.dense_noise import DenseNoise
 from lazydp.private_tensor import PrivateTensor
-from lazydp.secure_sampler import DenseNoise
 from lazydp.tables import Tables
 
 _BELOW = 1.0 - 1e-5  # so that rounding can't carry a norm beyond the bound
@@ -82,7 +82,18 @@ class TableOptimizer(SecureOptimizer):
         """The dense parameters: tables step by themselves."""
         return [p for p in super().params if not isinstance(p, PrivateTensor)]
 
-    def guard_original(self) -> None:
+    def join(
+        self, tables: Tables, layers: Any, *, batch_record: BatchRecord, void: Callable[[str], None]
+    ) -> None:
+        """Step these tables, and these dense layers, from here on."""
+        self.tables, self.captures = tables, tables.captures
+        self.batch_record = batch_record
+        self.void = void
+        self.known = frozenset(map(id, layers.parameters))
+        self.require_intact = layers.require_intact
+        self._guard_original()
+
+    def _guard_original(self) -> None:
         """Let the wrapped optimizer step only from here."""
 
         def refuse(*_: Any) -> None:

@@ -10,11 +10,10 @@ import torch
 from torch import Tensor
 
 from lazydp import _native
+from lazydp.lookup import Part
 
 if TYPE_CHECKING:
-    from lazydp.tables import PrivateTable
-
-Part = tuple[_native.Bags, Tensor]
+    from lazydp.private_table import PrivateTable
 
 
 @dataclass

@@ -1,78 +1,17 @@
-"""Noise for dense layers, and samples, from the engine's own generator: AES under a secret key."""
+"""Poisson samples from the engine's own generator: AES under a secret key."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Any
 
 import torch
 from opacus.utils.uniform_sampler import UniformWithReplacementSampler
-from torch import Tensor
-from torch.utils.data import DataLoader
+from torch.utils.data import DataLoader, IterableDataset
 
 from lazydp import _native
-from lazydp._native import PrivacyError
-
-NORMALS_PER_SAMPLE = (
-    4  # as Opacus: a sum of four normals hides what the gaps of floating point give away
-)
-_ROW = 1024
-
-
-_forks = 0  # between the first process and this one
-
-
-def _forked() -> None:
-    global _forks
-    _forks += 1
-
-
-os.register_at_fork(after_in_child=_forked)
-
-
-class HomeProcess:
-    """The process that owns a secret. A fork of it would draw the same noise for other gradients,
-    and noise that is drawn twice cancels out."""
-
-    def __init__(self) -> None:
-        """This one."""
-        self._forks = _forks
-
-    def require(self, what: str) -> None:
-        """Raise PrivacyError in a process that was forked since."""
-        if _forks != self._forks:
-            raise PrivacyError(
-                f"{what} in a process that was forked; it shares the secret of its parent, and "
-                "both would draw the same noise: train, and read private tables, in the process "
-                "that called make_private (workers of a DataLoader may go on)"
-            )
-
-
-class DenseNoise:
-    """Noise for dense layers. Each step has its own cells, and every call further ones of them."""
-
-    def __init__(self, seed: _native.Seed, normals_per_sample: int) -> None:
-        """Draw from this seed; so many normals add up to one."""
-        self._home = HomeProcess()
-        self._source = _native.NoiseSource(seed, normals_per_sample)
-        self._step = 0
-        self._next_row = 0
-
-    def open_step(self) -> None:
-        """All noise from here on belongs to the next step."""
-        self._home.require("noise is drawn")
-        self._step += 1
-        self._next_row = 0
-
-    def like(self, reference: Tensor, std: float) -> Tensor:
-        """Normals of this standard deviation, in the shape of `reference`."""
-        if std == 0:
-            return torch.zeros_like(reference)
-        normals = torch.empty(reference.numel())
-        self._source.dense_normals(normals, self._step, self._next_row)
-        self._next_row += -(-len(normals) // _ROW)
-        return normals.mul_(std).view(reference.shape).to(reference.device, reference.dtype)
+from lazydp._native import PrivacyError, UserError
+from lazydp.fork_guard import HomeProcess
 
 
 class SecureSampler(UniformWithReplacementSampler):  # type: ignore[misc]
@@ -103,14 +42,27 @@ class SecureSampler(UniformWithReplacementSampler):  # type: ignore[misc]
         )
 
 
+def require_map_style(loader: DataLoader[Any]) -> None:
+    """Raise UserError unless the loader's examples can be drawn by their numbers."""
+    dataset = loader.dataset
+    if hasattr(dataset, "__len__") and not isinstance(dataset, IterableDataset):
+        return
+    raise UserError(
+        f"the data set is a {type(dataset).__name__}, whose examples come one after the other; "
+        "Poisson samples need __getitem__ and __len__: use a map-style Dataset, or "
+        "poisson_sampling=False, which claims no epsilon"
+    )
+
+
 def secure_loader(
     loader: DataLoader[object],
     *,
     seed: _native.Seed,
-    rank: int,
-    world_size: int,
+    distributed: bool,
 ) -> DataLoader[object]:
-    """`loader` with secure Poisson samples in place of its batches."""
+    """`loader` with secure Poisson samples in place of its batches; each rank draws its part."""
+    rank = torch.distributed.get_rank() if distributed else 0
+    world_size = torch.distributed.get_world_size() if distributed else 1
     size = len(loader.dataset)  # type: ignore[arg-type]
     return DataLoader(
         loader.dataset,
