@@ -1,4 +1,4 @@
-"""The batches that a private run's loader handed out: what a step must have seen."""
+"""A record of the batches that the loader handed out, with which steps are compared."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from lazydp._native import UserError
 
-_AT_MOST = 4096  # batches that wait: an evaluation over the loader takes none of its own
+_AT_MOST = 4096  # batches that wait; an evaluation over the loader takes none of them
 
 
 @dataclass
 class Waiting:
-    """A batch that was handed out, and that no step has taken."""
+    """A batch that was handed out and that no step has taken."""
 
-    size: int | None  # None: the loader can't tell
-    source: Any  # refers weakly to the iterator that it came from
-    drawn: bool  # not handed out by our loader: drawn from its sampler by another one
+    size: int | None  # None where the loader can't tell
+    source: Any  # a weak reference to the iterator that it came from
+    drawn: bool  # another loader drew it from our loader's sampler
     used: bool = False  # a forward came before the next batch was handed out
 
     @property
@@ -27,30 +27,30 @@ class Waiting:
 
 
 class BatchRecord:
-    """Sizes of the batches that were handed out and that no step has taken.
+    """Keeps the sizes of the batches that were handed out and that no step has taken.
 
     A layer that is given flattened ids sees each look-up as an example; where all layers do, only
     the loader knows better. And examples of two batches in one backward pass would be clipped as
-    one: a clock, the number of batches that were handed out so far, tells forwards of one batch
+    one: a clock, the number of batches that were handed out so far, tells the forwards of one batch
     from those of another.
     """
 
     def __init__(self, *, rand_on_empty: bool = False, ahead: int = _AT_MOST) -> None:
-        """Before the first batch; other loaders draw at most `ahead` before a step takes one."""
+        """Start empty. Other loaders draw at most `ahead` batches before a step takes one."""
         self._clock = 0
         self._rand_on_empty = rand_on_empty
         self._ahead = ahead
         self._waiting: list[Waiting] = []
 
     def add(self, size: int | None, source: Any, *, drawn: bool = False) -> None:
-        """A batch is handed out. What iterators that have ended left behind is forgotten."""
+        """Record a batch that is handed out; forget the batches of iterators that have ended."""
         self._clock += 1
         kept = [w for w in self._waiting if w.source() is source or not w.left_behind]
         kept.append(Waiting(size, weakref.ref(source), drawn))
         self._waiting = kept[-(self._ahead if drawn else _AT_MOST) :]
 
     def at_forward(self) -> int:
-        """The clock at a forward, which is taken to be that of the latest batch."""
+        """Return the clock at a forward, which is taken to be a forward of the latest batch."""
         if self._waiting:
             self._waiting[-1].used = True
         return self._clock
@@ -61,7 +61,7 @@ class BatchRecord:
         return any(w.size == 0 for w in self._waiting)
 
     def forget(self) -> None:
-        """No step will take the batches that wait."""
+        """Forget the batches that wait: no step will take them."""
         self._waiting = []
 
     def require_one_each(self, passes: list[Any]) -> None:
@@ -93,10 +93,11 @@ class BatchRecord:
                 )
 
     def take(self, examples: int, batches: int) -> bool:
-        """A step saw so many examples of at most so many batches; whether any was handed out.
+        """Take a step's batches, with so many examples; return False if none was handed out.
 
-        Raises UserError if they were others. Batches that no step took (an interrupted pass, an
-        empty batch that was passed over, an epoch that was left early) are forgotten.
+        Raises UserError if the examples of at most `batches` batches do not add up to that number.
+        Batches that no step took (an interrupted pass, an empty batch that was passed over, an
+        epoch that was left early) are forgotten.
         """
         if not self._waiting:
             return False
@@ -113,7 +114,7 @@ class BatchRecord:
         )
 
     def _seen(self, size: int | None, examples: int) -> int:
-        """How many examples layers see in a batch of this size."""
+        """Return how many examples layers see in a batch of this size."""
         if size is None:
             return examples
         return 1 if size == 0 and self._rand_on_empty else size

@@ -14,23 +14,23 @@ _ROW = 1024
 
 
 class DenseNoise:
-    """Noise for dense layers. Each step has its own cells, and every call further ones of them."""
+    """Draws noise for dense layers. Each step has its own cells; every call takes further ones."""
 
     def __init__(self, seed: _native.Seed, normals_per_sample: int) -> None:
-        """Draw from this seed; so many normals add up to one."""
+        """Draw from this seed; `normals_per_sample` normals add up to one."""
         self._home = HomeProcess()
         self._source = _native.NoiseSource(seed, normals_per_sample)
         self._step = 0
         self._next_row = 0
 
     def open_step(self) -> None:
-        """All noise from here on belongs to the next step."""
+        """Begin the next step: all noise from here on belongs to it."""
         self._home.require("noise is drawn")
         self._step += 1
         self._next_row = 0
 
     def like(self, reference: Tensor, std: float) -> Tensor:
-        """Normals of this standard deviation, in the shape of `reference`."""
+        """Return normals of this standard deviation, in the shape of `reference`."""
         if std == 0:
             return torch.zeros_like(reference)
         normals = torch.empty(reference.numel())

@@ -1,4 +1,4 @@
-"""Which tables a model has, and whether they can be trained as asked."""
+"""Finds the tables of a model, and refuses those that can't be trained as asked."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class FoundTable:
 
 
 def find_tables(model: nn.Module, optimizer: optim.Optimizer) -> list[FoundTable]:
-    """All trainable tables of a model, in the model's order. Raises UserError with the reason."""
+    """Return trainable tables in the model's order. Raises UserError if one is not supported."""
     groups = {
         parameter: index
         for index, group in enumerate(optimizer.param_groups)

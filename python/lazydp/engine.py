@@ -43,20 +43,20 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
     """
 
     def __init__(self, *, accountant: str = "prv", secure_mode: bool = False) -> None:
-        """As Opacus; secure_mode needs no further package here."""
+        """Take Opacus' arguments; secure_mode needs no further package here."""
         with warnings.catch_warnings():
             if secure_mode:
                 warnings.simplefilter("ignore")
             super().__init__(accountant=accountant, secure_mode=False)
         self.secure_mode = secure_mode
         self.accountant: Any = claiming(self.accountant)  # type: ignore[has-type]
-        self._tables: Tables | None = None  # of the make_private that is under way
-        self._wrapper: Any = None  # of the same
-        self._batch_record = BatchRecord()  # of the same
+        self._tables: Tables | None = None  # this and the next two: of a make_private under way
+        self._wrapper: Any = None
+        self._batch_record = BatchRecord()
         self._choices = ("lazy", "on_read")
         self._factored = True  # whether linear layers are kept as factors
         self._dense_seed: _native.Seed | None = None
-        self._began = False  # private training of a model
+        self._began = False  # whether private training of a model has begun
 
     def make_private(
         self,
@@ -68,14 +68,14 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         settle: str | None = None,
         **arguments: Any,
     ) -> Any:
-        """Opacus' make_private: the same arguments, the same returns, and two more arguments.
+        """Do what Opacus' make_private does, with the same returns and two further arguments.
 
-        noise: when rows of tables receive their noise. "lazy" (the default) when they are next
-            read, all that was missed drawn as one; "lazy_each_step" the same, drawn one by one, so
-            that values do not depend on who reads when; "every_row" at every step, as Opacus would;
-            "touched_rows" only with a gradient (EANA), for which no epsilon is claimed.
+        noise: when rows of tables receive their noise. "lazy" (the default) is when they are next
+            read, and all noise that they missed is drawn as one; "lazy_each_step" is the same but
+            drawn step by step, so that values do not depend on when rows are read; "every_row" is
+            at every step, as in Opacus; "touched_rows" is only with a gradient (EANA): no claim.
         settle: "on_read", or "ahead": rows of the next batch catch up with the update, as in the
-            paper, where the loader shows which they are. The model is the same.
+            paper, where the loader shows which rows those are. The model is the same.
         """
         noise, settle = noise or self._choices[0], settle or self._choices[1]
         _require(noise in POLICIES, "noise", noise, POLICIES)
@@ -140,7 +140,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         return made
 
     def __getstate__(self) -> Any:
-        """Refuse once there is something that a copy would not follow."""
+        """Refuse a copy once there is something that it would not follow."""
         if self._began or self._dense_seed is not None:
             raise PrivacyError(
                 "an engine can't be copied or pickled once it has made a model private: it holds "
@@ -162,7 +162,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
     def make_private_with_epsilon(
         self, *, noise: str = "lazy", settle: str = "on_read", **arguments: Any
     ) -> Any:
-        """Opacus' make_private_with_epsilon, with the two further arguments of make_private."""
+        """Do what Opacus' method does, with the two further arguments of make_private."""
         self._choices = (noise, settle)
         try:
             return super().make_private_with_epsilon(**arguments)
@@ -170,9 +170,9 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             self._choices = ("lazy", "on_read")
 
     def get_epsilon(self, delta: float) -> float:
-        """The budget spent so far; infinite, with a warning, where nothing can be claimed.
+        """Return the budget spent so far; infinity, with a warning, where nothing can be claimed.
 
-        docs/privacy.md#habits lists when that is so. engine.accountant says the same.
+        docs/privacy.md#habits lists when that is so. engine.accountant returns the same.
         """
         return float(super().get_epsilon(delta))
 
@@ -185,13 +185,13 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         model.save(private, path)
 
     def release(self, private: Any) -> nn.Module:
-        """The plain nn.Module: settled, free of hooks. Private training of it ends here."""
+        """Return the plain nn.Module, settled and free of hooks. Its private training ends here."""
         if not isinstance(private, model.PrivateModel):
             plain: nn.Module = private.to_standard_module()
             return plain
         return model.release(private)
 
-    # Opacus' extension points.
+    # Opacus calls these extension points from its own make_private.
 
     def _prepare_model(self, module: nn.Module, **arguments: Any) -> Any:
         if self._tables is None:
@@ -249,7 +249,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         distributed: bool,
         **rest: Any,
     ) -> Any:
-        # Amplification by sampling needs samples that nobody can predict.
+        # Amplification by sampling needs samples that can't be predicted.
         secure = self.secure_mode or (
             self._tables is not None
             and self._dense_seed is not None
@@ -294,7 +294,7 @@ def _require(ok: bool, name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 def _new_seed(generator: torch.Generator | None, distributed: bool) -> _native.Seed:
-    """A secret from the operating system; with a generator, one that repeats with it."""
+    """Return a secret from the operating system; with a generator, a seed that repeats with it."""
     if generator is not None:
         return _native.Seed.fixed(int(torch.randint(2**62, (1,), generator=generator)))
     return _native.Seed.from_bytes(shared_bytes(secrets.token_bytes(16), distributed))

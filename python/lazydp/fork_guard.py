@@ -6,7 +6,7 @@ import os
 
 from lazydp._native import PrivacyError
 
-_forks = 0  # between the first process and this one
+_forks = 0  # the number of forks between the first process and this one
 
 
 def _forked() -> None:
@@ -18,11 +18,14 @@ os.register_at_fork(after_in_child=_forked)
 
 
 class HomeProcess:
-    """The process that owns a secret. A fork of it would draw the same noise for other gradients,
-    and noise that is drawn twice cancels out."""
+    """The process that owns a secret.
+
+    A fork of it would draw the same noise for other gradients, and noise that is drawn twice
+    cancels out.
+    """
 
     def __init__(self) -> None:
-        """This one."""
+        """Take this process as the owner."""
         self._forks = _forks
 
     def require(self, what: str) -> None:

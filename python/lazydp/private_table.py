@@ -1,4 +1,4 @@
-"""One private table: what its rows owe, and what its examples' gradients are."""
+"""One private table: the noise that its rows are owed, and the gradients of its examples."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from lazydp.private_tensor import PrivateTensor, hide, show
 if TYPE_CHECKING:
     from lazydp.tables import Tables
 
-_LARGE = 1 << 22  # numbers in a table whose whole settling at every step is worth a word
-_OFTEN = 4  # steps in a row after each of which a table was read as a whole
+_LARGE = 1 << 22  # numbers in a table from which settling all of it at every step is slow
+_OFTEN = 4  # steps in a row, each followed by a read of the whole table, that are warned of
 
 
 class PrivateTable:
-    """One weight, bound to the engine in C++ where it lies."""
+    """Binds one weight to the engine in C++, where it lies."""
 
     def __init__(self, owner: Tables, found: FoundTable, table_id: int) -> None:
         """Bind the weight; nothing is copied."""
@@ -36,7 +36,7 @@ class PrivateTable:
         self.param_group = found.param_group
         self.pending: list[Part] = []  # clipped, not yet applied
         self.frozen = False
-        self._read_whole = [0, 0]  # last after this step, and after how many steps in a row
+        self._read_whole = [0, 0]  # the last step after which that was so, and how many in a row
         self.group = owner.groups[found.param_group]
         momentum = None
         if owner.has_momentum(found.param_group):
@@ -47,7 +47,7 @@ class PrivateTable:
         self.index = self.group.add(table_id, self.memory, momentum, found.padding)
 
     def show(self) -> None:
-        """From here on the weight is read through PrivateTensor alone."""
+        """Let the weight be read through PrivateTensor alone from here on."""
         show(self.weight, self)
         name = self.name
 
@@ -71,13 +71,13 @@ class PrivateTable:
             group["params"] = [plain if p is self.weight else p for p in group["params"]]
 
     def settle(self, bags: _native.Bags) -> None:
-        """Bring these rows up to date: whoever reads them sees all noise of all steps."""
+        """Bring these rows up to date, so that reading them shows all noise of all steps."""
         if self._waits():
             self.group.settle(self.index, bags)
             self.owner.exchange.note_read(self, bags)
 
     def settle_ids(self, ids: Tensor) -> None:
-        """The same for row numbers as a user writes them; those below 0 count from the end."""
+        """Settle rows by number, as a user writes them: numbers below 0 count from the end."""
         flat = ids.detach().to("cpu", torch.int64).reshape(-1)
         flat = torch.where(flat < 0, flat + self.rows, flat).contiguous()
         self.settle(_native.make_bags(flat, None, None, False, self.rows))
@@ -90,7 +90,7 @@ class PrivateTable:
             self.owner.exchange.note_read_all(self)
 
     def _waits(self) -> bool:
-        """Whether rows may be owed anything. Raises in a process that was forked."""
+        """Return whether rows may be owed anything. Raises PrivacyError in a forked process."""
         if self.owner.released:
             return False
         self.owner.home.require("a private table is read")
@@ -111,7 +111,7 @@ class PrivateTable:
             )
 
     def freeze_or_thaw(self) -> None:
-        """Before a step opens: a weight that no longer requires a gradient takes no steps."""
+        """Stop a weight that requires no gradient any more, or let it go on, before a step."""
         if self.frozen == (not self.weight.requires_grad):
             return
         if not self.frozen:
@@ -121,7 +121,7 @@ class PrivateTable:
         self.frozen = not self.frozen
 
     def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
-        """Rows that several calls or bags name count once, with the sum of what they receive."""
+        """Measure each row once, with the sum of the gradients that calls and bags give it."""
         squared = torch.zeros(examples)
         parts = [(call.bags, call.gradient, call.bags_per_example) for call in calls]
         if _one_bag_each(calls):
@@ -134,7 +134,7 @@ class PrivateTable:
         """Keep the clipped gradient for the next step."""
         each = factors(self).detach().to("cpu", torch.float32)
         if _one_bag_each(calls):
-            bags, gradient = calls[0].bags, calls[0].gradient  # ours: it was copied
+            bags, gradient = calls[0].bags, calls[0].gradient  # may be written to: it is a copy
         elif len(each):
             merged = calls.formed
             bags, gradient = merged.bags, torch.from_numpy(merged.values)
@@ -143,11 +143,11 @@ class PrivateTable:
         else:
             return
         gradient.mul_(each[:, None])
-        if bool((each == 0).any()):  # by selection: 0 x NaN would be NaN
+        if bool((each == 0).any()):  # selected, since 0 x NaN would be NaN
             gradient.masked_fill_(each[:, None] == 0, 0.0)
         self.pending.append((bags, gradient))
 
 
 def _one_bag_each(calls: Calls) -> bool:
-    """Whether an example's terms all have one sign, so that nothing can cancel."""
+    """Return whether an example's terms all have one sign, so that nothing can cancel."""
     return len(calls) == 1 and calls[0].bags_per_example == 1 and not len(calls[0].bags.weights)

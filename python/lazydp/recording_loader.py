@@ -1,4 +1,4 @@
-"""A loader and a sampler of batches that record each batch when it is handed out."""
+"""A loader and its sampler record each batch when it is handed out."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from lazydp.batch_record import BatchRecord
 
 
 class Drawing:
-    """One iteration over a sampler of batches, which tells how large they are."""
+    """One iteration over a sampler of batches, which notes their sizes."""
 
     ended = False
 
     def __init__(self, batches: Iterator[Any], record: BatchRecord | None) -> None:
-        """With a record, what is drawn counts as handed out; else sizes wait for the loader."""
+        """Record drawn batches as handed out; without a record, keep their sizes for the loader."""
         self._batches = batches
         self._record = record
         self.sizes: deque[int] = deque()
 
     def __iter__(self) -> Drawing:
-        """Itself."""
+        """Return this iteration."""
         return self
 
     def __next__(self) -> Any:
-        """The next batch of indices."""
+        """Return the next batch of indices."""
         try:
             batch = next(self._batches)
         except StopIteration:
@@ -43,18 +43,18 @@ class Drawing:
 
 
 class Mixed:
-    """What is mixed into the class of a user's object. Copies of it are plain, as it was."""
+    """A mixin for the class of a user's object. Pickles and deep copies of it are plain."""
 
     __slots__ = ()
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Without what belongs to the run. A class may refuse, as secure samplers do."""
+        """Leave out the attributes of the run. A class may refuse, as secure samplers do."""
         plain = type(self).__mro__[2]  # after the mixed class, and what was mixed in
         state = {k: v for k, v in self.__dict__.items() if not k.startswith("_lazydp")}
         return _plain, (plain, state)
 
     def __copy__(self) -> Any:
-        """Another one of the same run."""
+        """Return another object of the same run."""
         copied = type(self).__new__(type(self))
         copied.__dict__.update(self.__dict__)
         return copied
@@ -67,18 +67,18 @@ def _plain(kind: Any, state: dict[str, Any]) -> Any:
 
 
 class RecordingSampler(Sampler[Any], Mixed):
-    """Mixed into a sampler of batches.
+    """A mixin for samplers of batches.
 
-    Our own loader says itself when it hands a batch out. Where another one is built around the
-    sampler (Opacus' BatchMemoryManager), only the draws are seen.
+    Our own loader records each batch when it hands it out. Where another loader is built around the
+    sampler (Opacus' BatchMemoryManager), batches are recorded when they are drawn.
     """
 
     _lazydp_batch_record: BatchRecord
-    _lazydp_by_loader = False  # our own loader is drawing
-    _lazydp_latest: Drawing | None = None  # of our own loader
+    _lazydp_by_loader = False  # whether our own loader is drawing
+    _lazydp_latest: Drawing | None = None  # our own loader's
 
     def __iter__(self) -> Iterator[Any]:
-        """The sampler's batches."""
+        """Return an iteration over the sampler's batches."""
         batches = iter(super().__iter__())  # type: ignore[misc]
         drawing = Drawing(batches, None if self._lazydp_by_loader else self._lazydp_batch_record)
         if self._lazydp_by_loader:
@@ -87,10 +87,10 @@ class RecordingSampler(Sampler[Any], Mixed):
 
 
 class Fetching:
-    """One iteration over a loader: batches, each with its size, before they are handed out."""
+    """One iteration over a loader, which fetches batches with their sizes and hands them out."""
 
     def __init__(self, loader: Any, record: BatchRecord) -> None:
-        """Start it. Workers begin to fetch."""
+        """Start to iterate: workers begin to fetch."""
         self.ended = False
         self._record = record
         self._sampler = loader.batch_sampler
@@ -102,7 +102,7 @@ class Fetching:
 
     @contextmanager
     def _drawing(self) -> Iterator[None]:
-        """What is drawn here is not handed out yet."""
+        """Tell the sampler that batches drawn meanwhile are not handed out yet."""
         if not isinstance(self._sampler, RecordingSampler):
             yield
             return
@@ -113,14 +113,14 @@ class Fetching:
             self._sampler._lazydp_by_loader = False
 
     def fetch(self) -> tuple[Any, int | None]:
-        """The next batch, and its size."""
+        """Return the next batch and its size."""
         try:
             with self._drawing():
                 batch = next(self._inner)
         except StopIteration:
             self.ended = True
             raise
-        except Exception:  # of the data set: the batch is lost
+        except Exception:  # the data set raised, and the batch is lost
             self._size()
             raise
         return batch, self._size()
@@ -131,42 +131,42 @@ class Fetching:
             return None
         if self._inner._num_workers:
             return int(drawing.sizes.popleft())
-        size = int(drawing.sizes[-1])  # others were drawn, and interrupted
+        size = int(drawing.sizes[-1])  # fetches of earlier ones were interrupted
         drawing.sizes.clear()
         return size
 
     def hand_out(self, size: int | None) -> None:
-        """A batch of this size goes to the user."""
+        """Record that a batch of this size goes to the user."""
         self._record.add(size, self)
 
     def __iter__(self) -> Fetching:
-        """Itself."""
+        """Return this iteration."""
         return self
 
     def __next__(self) -> Any:
-        """The next batch, handed out."""
+        """Hand out the next batch."""
         batch, size = self.fetch()
         self.hand_out(size)
         return batch
 
     def __len__(self) -> int:
-        """As of the loader's iterator."""
+        """Return the length of the loader's iterator."""
         return len(self._inner)
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else a loader's iterator has."""
+        """Return any other attribute of the loader's iterator."""
         if name == "_inner":
             raise AttributeError(name)
         return getattr(self._inner, name)
 
 
 def _hands_out_in_order(batches: Any) -> bool:
-    """Whether batches of a loader's iterator come as they were drawn."""
+    """Return whether a loader's iterator gives batches in the order in which they were drawn."""
     return isinstance(batches, _BaseDataLoaderIter) and getattr(batches, "_in_order", True)
 
 
 class RecordingLoader(DataLoader[Any], Mixed):
-    """Mixed into the loader that make_private returns."""
+    """A mixin for the loader that make_private returns."""
 
     _lazydp_batch_record: BatchRecord
 
@@ -174,11 +174,11 @@ class RecordingLoader(DataLoader[Any], Mixed):
         return super().__iter__()
 
     def __iter__(self) -> Any:
-        """The loader's batches."""
+        """Return an iteration that hands each batch out."""
         return self.fetching()
 
     def fetching(self) -> Fetching:
-        """The same, for a caller that hands them out later."""
+        """Return an iteration for a caller that fetches batches before it hands them out."""
         return Fetching(self, self._lazydp_batch_record)
 
 
@@ -193,6 +193,6 @@ def record_batches(loader: Any, record: BatchRecord) -> None:
 
 
 def _mix(one: Any, mixin: type, name: str) -> None:
-    if not isinstance(one, mixin):  # it may be so since an earlier run
+    if not isinstance(one, mixin):  # an earlier run may have mixed it in
         plain = type(one)
         one.__class__ = type(f"{name}{plain.__name__}", (mixin, plain), {})

@@ -15,12 +15,12 @@ from lazydp.fork_guard import HomeProcess
 
 
 class SecureSampler(UniformWithReplacementSampler):  # type: ignore[misc]
-    """Poisson samples that nobody can predict."""
+    """Draws Poisson samples that can't be predicted without the secret."""
 
     def __init__(
         self, *, seed: _native.Seed, num_samples: int, sample_rate: float, part: range | None = None
     ) -> None:
-        """Sample `part` of the examples, by default all."""
+        """Sample from `part` of the examples, by default from all."""
         super().__init__(num_samples=num_samples, sample_rate=sample_rate)
         self._part = range(num_samples) if part is None else part
         self._home = HomeProcess()
@@ -28,7 +28,7 @@ class SecureSampler(UniformWithReplacementSampler):  # type: ignore[misc]
         self._step = 0
 
     def __iter__(self) -> Iterator[list[int]]:
-        """One batch of indices a step."""
+        """Yield one batch of indices a step."""
         for _ in range(self.steps):
             self._home.require("a batch is drawn")
             self._step += 1
@@ -60,7 +60,7 @@ def secure_loader(
     seed: _native.Seed,
     distributed: bool,
 ) -> DataLoader[object]:
-    """`loader` with secure Poisson samples in place of its batches; each rank draws its part."""
+    """Return `loader` with secure Poisson samples for batches; each rank samples its own part."""
     rank = torch.distributed.get_rank() if distributed else 0
     world_size = torch.distributed.get_world_size() if distributed else 1
     size = len(loader.dataset)  # type: ignore[arg-type]

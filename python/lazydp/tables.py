@@ -19,7 +19,7 @@ from lazydp.table_sgd import rule_of
 
 
 class Tables:
-    """All private tables of a model. Their examples are those of the dense layers' gradients."""
+    """Holds all private tables of a model. They share their examples with the dense layers."""
 
     def __init__(
         self,
@@ -42,7 +42,7 @@ class Tables:
         self.on_lookup: Callable[[PrivateTable, Tensor], None] | None = None
         self.noise = _native.NoiseSource(seed, normals_per_sample)
         self._float_noise = {table.param_group: FloatNoise() for table in found}
-        self.param_groups = param_groups  # the optimizer's own
+        self.param_groups = param_groups  # the optimizer's own list
         self._first_step: set[int] = {table.param_group for table in found}
         self._momentum = {i: bool(g.get("momentum", 0.0)) for i, g in enumerate(param_groups)}
         self.groups: dict[int, _native.TableGroup] = {}
@@ -67,7 +67,7 @@ class Tables:
                 embedding.make_private(module, table)
 
     def has_momentum(self, param_group: int) -> bool:
-        """Whether tables of this group keep a momentum."""
+        """Return whether tables of this group keep a momentum."""
         return self._momentum[param_group]
 
     def undo(self) -> None:
@@ -103,7 +103,7 @@ class Tables:
     def rules(
         self, param_groups: list[dict[str, Any]], divisor: float, noise_std: float
     ) -> dict[int, _native.Rule]:
-        """What the next step does to the tables of each group. Raises UserError if it can't."""
+        """Return each group's rule for the next step. Raises UserError if tables can't follow."""
         rules = {}
         for index, group in self.groups.items():
             rules[index] = rule_of(
@@ -116,7 +116,7 @@ class Tables:
         return rules
 
     def step(self, rules: dict[int, _native.Rule]) -> None:
-        """Take a step: gradients now, noise when the policy says."""
+        """Take a step: gradients are applied now, noise when the policy says."""
         try:
             self.exchange.synchronise(self.all)
             for table in self.all:
