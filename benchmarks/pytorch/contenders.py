@@ -1,4 +1,4 @@
-"""Who is timed in make bench-torch, by name."""
+"""The contenders of make bench-torch, by name."""
 
 from __future__ import annotations
 
