@@ -14,10 +14,10 @@ import torch
 
 from dlrm import Dlrm, Sgd
 from private_engines import LazyDp, Opacus
+from pytorch.private import Eager, EagerInBlocks, EagerOnThreads
+from pytorch.tables import Fused
 from rounds import Trained, as_json, measure, table
 from shapes import SHAPES
-from torch_private import Eager, EagerInBlocks, EagerOnThreads
-from torch_tables import Fused
 
 KINDS: dict[str, Any] = {
     "sgd": lambda shape, batch: Sgd(Dlrm(shape, sparse=True)),

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The native program beside PyTorch, interleaved; needs build/venv and 16 GB of memory. Numbers go to
-# build/bench-torch.json. Arguments are those of benchmarks/torch_bench.py.
+# build/bench-torch.json. Arguments are those of benchmarks/native.py.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/tools.sh
@@ -8,4 +8,4 @@ configure_preset release
 "$(find_cmake)" --build --preset release --target native_steps
 configure_preset dev
 "$(find_cmake)" --build --preset dev --target native_run
-build/venv/bin/python benchmarks/torch_bench.py --json build/bench-torch.json "$@"
+build/venv/bin/python benchmarks/native.py --json build/bench-torch.json "$@"

@@ -12,7 +12,7 @@ from lazydp._native import InternalError, IoError, PrivacyError, UserError
 from lazydp.adaptive import PrivacyEngineAdaptiveClipping
 from lazydp.audit import AuditResult, audit, audit_one_run
 from lazydp.engine import PrivacyEngine
-from lazydp.rule import sgd_group
+from lazydp.table_sgd import sgd_group
 
 __version__ = _version("lazydp")
 __all__ = [

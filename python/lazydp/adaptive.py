@@ -19,7 +19,7 @@ _COUNTS_PER_STD = 20  # the count's noise, relative to the expected batch (Andre
 
 
 class AdaptiveOptimizer(TableOptimizer):
-    """Mixed into a ghost optimizer with tables.
+    """A mixin for ghost optimizers with tables.
 
     A step clips by the bound that it began with; its noisy count of unclipped examples moves the
     bound of the next one. Opacus moves it before it clips, once for each physical batch, and
@@ -37,11 +37,11 @@ class AdaptiveOptimizer(TableOptimizer):
 
     @property
     def count_std(self) -> float:
-        """Of the noise on the count."""
+        """The standard deviation of the noise on the count."""
         return self._expected / _COUNTS_PER_STD
 
     def follow(self, quantile: float, rate: float, limits: tuple[float, float]) -> None:
-        """Take the aims of adaptive clipping."""
+        """Set the quantile to follow, the rate of the bound and its limits."""
         if self.noise_multiplier >= 2 * self.count_std:
             raise UserError(
                 f"the expected batch is {self._expected:g}; adaptive clipping needs one above "
@@ -51,18 +51,18 @@ class AdaptiveOptimizer(TableOptimizer):
         self.limits = limits
 
     def _noise_std(self) -> float:
-        """Part of the budget pays for the count: one example moves it by a half."""
-        sigma = float(self.noise_multiplier)
+        """Return the noise of the sum; the rest of the budget pays for the count."""
+        sigma = float(self.noise_multiplier)  # an example moves the count by a half
         if sigma <= 0:
             return 0.0
         return float((sigma**-2 - (2 * self.count_std) ** -2) ** -0.5) * float(self.max_grad_norm)
 
     def count_unclipped(self, factors: Tensor) -> None:
-        """Each example counts half more or half less than nothing."""
+        """Add a half for each example that is not clipped; take a half away for each that is."""
         self._centred_count += float((factors >= 1).sum()) - 0.5 * len(factors)
 
     def move_bound(self) -> None:
-        """All ranks' count, with rank 0's noise, moves the bound of the next step."""
+        """Move the bound of the next step by the count of all ranks with the noise of rank 0."""
         exchange = self.tables.exchange
         (count,) = exchange.add_up([self._centred_count])
         self._centred_count = 0.0
@@ -82,14 +82,14 @@ class AdaptiveOptimizer(TableOptimizer):
         )
 
     def zero_grad(self, set_to_none: bool = False) -> None:
-        """Forget the count, too, of what no step has taken."""
+        """Forget gradients that no step has taken, and their count."""
         if not self._is_last_step_skipped:
             self._centred_count = 0.0
         super().zero_grad(set_to_none)
 
 
 class PrivacyEngineAdaptiveClipping(PrivacyEngine):
-    """Opacus' engine of that name, for grad_sample_mode="ghost", with tables."""
+    """Opacus' engine of that name, with tables, for grad_sample_mode="ghost"."""
 
     def _prepare_optimizer(self, *, optimizer: Any, **arguments: Any) -> Any:
         prepared = super()._prepare_optimizer(optimizer=optimizer, **arguments)

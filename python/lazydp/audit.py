@@ -1,4 +1,4 @@
-"""Attacks on training programs: what released models tell of who was in the data.
+"""Attacks on training programs: they tell from released models which examples were in the data.
 
 `audit` trains many times with and without one example, the canary; `audit_one_run` trains once with
 many canaries, each in or out by the toss of a coin. Both test the claimed trade-off curve.
@@ -19,21 +19,21 @@ from torch import nn
 from lazydp import _native
 from lazydp.privacy import Event
 
-POWER = 0.9  # that an audit has against half the noise, or says that it has not
-PLANNED_NOISE = 0.6  # as a perfect attack sees it: half the noise, seen five sixths as well
+POWER = 0.9  # against half the noise; an audit that has less says so
+PLANNED_NOISE = 0.6  # half the noise, for an attack that sees five sixths as well as a perfect one
 
-# (epsilon, delta), a ledger as in lazydp.privacy, or an engine that has trained.
+# A claim is (epsilon, delta), a ledger as in lazydp.privacy, or an engine that has trained.
 Claim = tuple[float, float] | Sequence[Event] | Any
-# The canary's own rows: the name of a parameter of the released module, and row numbers.
+# The canary's own rows, by the name of a parameter of the released module.
 Rows = Mapping[str, Sequence[int] | torch.Tensor]
 
 
 @dataclass(frozen=True)
 class AuditResult:
-    """What an audit found. `verdict` is "broken", "stands" or "nothing"."""
+    """The finding of an audit. `verdict` is "broken", "stands" or "nothing"."""
 
     verdict: str
-    p_value: float  # of the claimed trade-off curve
+    p_value: float  # under the claimed trade-off curve
     alpha: float  # a true claim is called broken with this probability at most
     attack: str
     evidence: str
@@ -41,11 +41,11 @@ class AuditResult:
 
     @property
     def broken(self) -> bool:
-        """Whether the claim is false, but for one in 1 / alpha."""
+        """Whether the claim was found false; a true one is with probability alpha at most."""
         return self.verdict == "broken"
 
     def __str__(self) -> str:
-        """The finding in two sentences."""
+        """Return the finding in two sentences."""
         said = {
             "broken": "BROKEN: the claim is false",
             "stands": "the claim stands",
@@ -69,7 +69,7 @@ def audit(
     `make_run(True)` trains with the canary in the data, `make_run(False)` without it; both return
     the released module. It begins with the same weights every time, and draws its noise afresh.
     Give the canary's own `rows`, which no other example uses, or a `score` that is larger for
-    models trained with it. Half of the runs choose how to attack, the others are the evidence.
+    models trained with it. Half of the runs choose how to attack; the others are the evidence.
     """
     curve, halved = _curves(claim, 0.5)
     _choose_one(rows, score)
@@ -159,7 +159,7 @@ def audit_one_run(
         known = toss(canaries)
         other = _canary_features(make_run(known), rows or {}, canaries)
         scores = (seen - other.mean(0)) @ (other[known].mean(0) - other[~known].mean(0))
-        scores[(seen == other).all(1)] = -torch.inf  # as no noise would leave them
+        scores[(seen == other).all(1)] = -torch.inf  # rows that both trainings left alone
     made = _native.guess(scores.tolist(), included.tolist(), plan.guesses)
     p_value = _native.one_run_p_value(made, curve)
     return AuditResult(
@@ -187,7 +187,7 @@ def _choose_one(rows: Rows | None, score: Callable[[nn.Module], Any] | None) -> 
 
 
 def _curves(claim: Claim, factor: float) -> tuple[_native.TradeOff, _native.TradeOff]:
-    """The trade-off curve of the claim, and what an attack sees with its noise times `factor`."""
+    """Return the claim's trade-off curve, and the one seen with `factor` times the noise."""
     if isinstance(claim, tuple) and isinstance(claim[0], int | float):
         epsilon, delta = float(claim[0]), float(claim[1])
         mu = _gaussian_mu(epsilon, delta)
@@ -202,7 +202,7 @@ def _curves(claim: Claim, factor: float) -> tuple[_native.TradeOff, _native.Trad
 
 
 def _gaussian_mu(epsilon: float, delta: float) -> float:
-    """The Gaussian mechanism that spends all of (epsilon, delta)."""
+    """Return mu of the Gaussian mechanism that spends all of (epsilon, delta)."""
     cdf, low, high = NormalDist().cdf, 1e-6, 100.0
     _require(epsilon > 0 and 0 < delta < 1, f"claim is ({epsilon}, {delta}), which claims nothing")
     for _ in range(60):
@@ -215,7 +215,7 @@ def _gaussian_mu(epsilon: float, delta: float) -> float:
 
 
 def _features(module: nn.Module, rows: Rows) -> torch.Tensor:
-    """The values of some rows of a module, in one vector."""
+    """Return the values of some rows of a module, in one vector."""
     state = module.state_dict()
     parts = []
     for name, chosen in rows.items():
@@ -225,7 +225,7 @@ def _features(module: nn.Module, rows: Rows) -> torch.Tensor:
 
 
 def _canary_features(module: nn.Module, rows: Rows, canaries: int) -> torch.Tensor:
-    """The values of every canary's rows, a vector each."""
+    """Return the values of every canary's rows, a vector each."""
     every = _features(module, {name: torch.as_tensor(chosen) for name, chosen in rows.items()})
     parts, begin = [], 0
     state = module.state_dict()
@@ -241,7 +241,7 @@ def _canary_features(module: nn.Module, rows: Rows, canaries: int) -> torch.Tens
 def _attacks(
     found: Mapping[bool, Sequence[torch.Tensor]], half: int
 ) -> dict[str, tuple[list[float], list[float]]]:
-    """Two ways to look at the canary's rows, learned from the first half of the runs."""
+    """Return two attacks' scores of the canary's rows, learned from the first half of the runs."""
     without, present = torch.stack(list(found[False])), torch.stack(list(found[True]))
     pull = present[:half].mean(0) - without[:half].mean(0)
     usual = without[:half].mode(0).values

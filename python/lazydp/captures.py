@@ -1,4 +1,4 @@
-"""What backward passes leave behind: enough to clip every example's gradient without forming it."""
+"""Factors that backward passes leave, to clip examples' gradients without forming them."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ import torch
 from torch import Tensor
 
 from lazydp._native import UserError
-from lazydp.batches import HandedOut
+from lazydp.batch_record import BatchRecord
 
 
 class Layer(Protocol):
     """Part of a model whose examples' gradients are kept as factors until they are clipped."""
 
     def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
-        """The squared norm of each example's gradient over all calls of one pass.
+        """Return the squared norm of each example's gradient over all calls of one pass.
 
-        The keys are what has a bound of its own under per-layer clipping.
+        There is a key for each layer or parameter with a bound of its own under per-layer clipping.
         """
 
     def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
@@ -34,7 +34,7 @@ class Capture(Protocol):
 
     @property
     def name(self) -> str:
-        """How messages name the layer."""
+        """The layer's name in messages."""
 
     @property
     def layer(self) -> Any:
@@ -44,26 +44,26 @@ class Capture(Protocol):
 class Calls(list[Any]):
     """The calls of one layer in one pass."""
 
-    formed: Any = None  # what the layer measured, if it is that which is to be applied
+    formed: Any = None  # the gradients that the layer measured, where it applies the same ones
 
 
 class Pass:
     """The calls of one backward pass, by layer."""
 
     def __init__(self) -> None:
-        """Before the first call."""
+        """Start without calls."""
         self.calls: dict[Any, Calls] = {}
-        self.clocks: set[int] = set()  # how many batches had been handed out at the forwards
+        self.clocks: set[int] = set()  # batches that had been handed out at each forward
 
     @property
     def fewest_calls(self) -> int:
-        """How often the layer that was called least was called."""
+        """The number of calls of the layer that was called least."""
         modules = [getattr(c, "module", c.layer) for calls in self.calls.values() for c in calls]
         return min(Counter(map(id, modules)).values(), default=0)
 
     @property
     def examples(self) -> int:
-        """How many examples the pass had: all layers must agree."""
+        """The number of examples of the pass. Raises UserError unless all layers agree."""
         sizes = {call.examples for calls in self.calls.values() for call in calls}
         if len(sizes) > 1:
             named = {
@@ -87,7 +87,7 @@ class Pass:
                     )
 
     def squared_norms(self) -> dict[Any, Tensor]:
-        """By what has a bound of its own, the squared norms of all examples' gradients."""
+        """Return the squared norms of all examples' gradients, by layer or parameter."""
         examples = self.examples
         squared: dict[Any, Tensor] = {}
         for layer, calls in self.calls.items():
@@ -101,10 +101,10 @@ class Pass:
 
 
 class Call(Protocol):
-    """One call of a layer, before backward has come by."""
+    """One call of a layer, before its gradient has come."""
 
     def with_gradient(self, gradient: Tensor) -> Capture:
-        """The call, with the gradient of its output."""
+        """Return the call, with the gradient of its output."""
 
 
 class _Attach(torch.autograd.Function):
@@ -131,45 +131,47 @@ def _in_backward() -> bool:
 class Captures:
     """The backward passes of a model since the last step.
 
-    A pass is all that one call of backward() reaches, whatever runs inside of it: checkpointed
-    segments are computed again, and propagated by backward passes of their own, within the outer
-    one. A pass that did not reach its end (it was interrupted, or memory ran out) is dropped.
+    A pass is everything that one call of backward() reaches. Checkpointed segments, which are
+    computed again and propagated by backward passes of their own, belong to the outer pass. A pass
+    that did not reach its end (it was interrupted, or memory ran out) is dropped.
     """
 
-    def __init__(self, *, loss_reduction: str, batch_first: bool, handed_out: HandedOut) -> None:
-        """Before the first pass."""
-        self._handed_out = handed_out
+    def __init__(
+        self, *, loss_reduction: str, batch_first: bool, batch_record: BatchRecord
+    ) -> None:
+        """Start without passes."""
+        self._batch_record = batch_record
         self.loss_reduction = loss_reduction
         self.batch_dim = 0 if batch_first else 1
         self.accumulation_allowed = True
-        self.ended = False  # private training has
+        self.ended = False  # whether private training has
         self._anchor = torch.zeros((), requires_grad=True)
         self._finished: list[Pass] = []
         self._open: Pass | None = None
-        self._thread = get_ident()  # where it was begun
+        self._thread = get_ident()  # the thread that began the open pass
 
     def scale(self, examples: int) -> float:
-        """What undoes a mean over the batch."""
+        """Return the factor that undoes a mean over the batch."""
         return float(examples) if self.loss_reduction == "mean" else 1.0
 
     def begin_forward(self) -> bool:
-        """Before a layer computes: whether its gradient will have to be kept."""
+        """Prepare for a layer's forward; return whether its gradient will have to be kept."""
         if _in_backward():  # a checkpointed segment is computed again: it belongs to that pass
             if self._open is None:
                 self._begin_pass()
         elif torch.is_grad_enabled() and self._thread == get_ident():
-            self._open = None  # nobody runs it any more: it was interrupted
+            self._open = None  # it was interrupted, or its thread would not be here
         return torch.is_grad_enabled() and not self.ended
 
     def clock(self) -> int | None:
-        """At a forward: how many batches were handed out; None where a segment is computed again.
+        """Return how many batches were handed out at this forward; None if it is a recomputation.
 
-        It belongs to a forward from before, at which the clock is not known.
+        A recomputed segment belongs to an earlier forward, at which the clock is not known.
         """
-        return None if _in_backward() else self._handed_out.at_forward()
+        return None if _in_backward() else self._batch_record.at_forward()
 
     def attach(self, output: Tensor, call: Call) -> Tensor:
-        """The output of a call, whose gradient will be kept when it comes."""
+        """Return the output of a call, connected so that its gradient will be kept."""
         clock = self.clock()
         if output.requires_grad:
             output.register_hook(lambda g: self.note(call.with_gradient(g.detach()), clock))  # type: ignore[no-untyped-call]
@@ -210,7 +212,7 @@ class Captures:
             )
 
     def take(self) -> list[Pass]:
-        """The backward passes since the last call."""
+        """Return the backward passes since the last call. Raises UserError if one did not end."""
         if self._open is not None:
             self.discard()
             raise UserError(

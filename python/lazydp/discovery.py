@@ -1,4 +1,4 @@
-"""Which tables a model has, and whether they can be trained as asked."""
+"""Finds the tables of a model, and refuses those that can't be trained as asked."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import nn, optim
+from torch.nn.parallel import DistributedDataParallel
 
 from lazydp._native import UserError
 from lazydp.embedding import PrivateEmbeddingBase
-from lazydp.rule import require_sgd
+from lazydp.table_sgd import require_sgd
 
 _KINDS = (nn.EmbeddingBag, nn.Embedding)
 
@@ -30,7 +31,7 @@ class FoundTable:
 
 
 def find_tables(model: nn.Module, optimizer: optim.Optimizer) -> list[FoundTable]:
-    """All trainable tables of a model, in the model's order. Raises UserError with the reason."""
+    """Return trainable tables in the model's order. Raises UserError if one is not supported."""
     groups = {
         parameter: index
         for index, group in enumerate(optimizer.param_groups)
@@ -107,7 +108,15 @@ def _require_supported(name: str, module: nn.Embedding | nn.EmbeddingBag) -> Non
 
 
 def require_seen(model: nn.Module, optimizer: optim.Optimizer) -> None:
-    """Raise UserError for parameters that would train where nothing clips them, or not at all."""
+    """Raise UserError for parameters that would train where nothing clips them, or not at all.
+
+    The model has tables, so torch's own DistributedDataParallel is refused, too.
+    """
+    if isinstance(model, DistributedDataParallel):
+        raise UserError(
+            "the module is in torch's DistributedDataParallel, which waits for gradients that "
+            "tables never form; use Opacus' DifferentiallyPrivateDistributedDataParallel"
+        )
     trained = {p for group in optimizer.param_groups for p in group["params"]}
     for name, p in model.named_parameters():
         if not p.requires_grad:

@@ -1,4 +1,4 @@
-"""What nn.Embedding and nn.EmbeddingBag become: they settle what they read, and keep gradients."""
+"""Private twins of nn.Embedding and nn.EmbeddingBag settle what they read, and keep gradients."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from lazydp.linear import plain_copy
 from lazydp.lookup import Lookup, embedding_bags, pooled_bags
 
 if TYPE_CHECKING:
-    from lazydp.tables import PrivateTable
+    from lazydp.private_table import PrivateTable
 
 
 class PrivateEmbeddingBase(nn.Module):
-    """Mixed into the class of a table's module; the weight stays the parameter it was."""
+    """A mixin for the class of a table's module; the weight stays the parameter it was."""
 
     _lazydp_table: PrivateTable
     _lazydp_plain: type[nn.Module]
@@ -48,7 +48,7 @@ class PrivateEmbeddingBase(nn.Module):
         return captures.attach(output, lookup)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse another weight, with what to do instead."""
+        """Refuse another weight, and say what to do instead."""
         if name == "weight" and value is not self._parameters.get("weight"):
             raise UserError(
                 f"the weight of table '{self._lazydp_table.name}' can't be replaced while it is "
@@ -75,7 +75,7 @@ class PrivateEmbeddingBase(nn.Module):
         return self
 
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
-        """A plain, settled copy."""
+        """Return a plain, settled copy."""
         return plain_copy(self, self._lazydp_plain, memo)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
@@ -87,13 +87,13 @@ class PrivateEmbeddingBase(nn.Module):
 
 
 class PrivateEmbeddingBag(PrivateEmbeddingBase, nn.EmbeddingBag):  # type: ignore[misc]
-    """nn.EmbeddingBag under privacy."""
+    """nn.EmbeddingBag, which settles the rows that it pools."""
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(
         self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
     ) -> Tensor:
-        """As nn.EmbeddingBag does, on settled rows."""
+        """Pool settled rows as nn.EmbeddingBag does."""
         if per_sample_weights is not None and per_sample_weights.requires_grad:
             raise UserError(
                 "per_sample_weights require a gradient; detach them: their clipping is not covered"
@@ -118,11 +118,11 @@ class PrivateEmbeddingBag(PrivateEmbeddingBase, nn.EmbeddingBag):  # type: ignor
 
 
 class PrivateEmbedding(PrivateEmbeddingBase, nn.Embedding):  # type: ignore[misc]
-    """nn.Embedding under privacy."""
+    """nn.Embedding, which settles the rows that it looks up."""
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, input: Tensor) -> Tensor:
-        """As nn.Embedding does, on settled rows."""
+        """Look settled rows up as nn.Embedding does."""
         _require_values(input)
         bags, examples = embedding_bags(self, input, self._lazydp_table.owner.captures.batch_dim)
         return self._read(input, bags, examples, lambda weight: functional.embedding(input, weight))

@@ -13,20 +13,22 @@ from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as D
 from opacus.optimizers import get_optimizer_class
 from torch import nn, optim
 from torch.nn.parallel import DistributedDataParallel as DDP
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader
 
 from lazydp import _native, model
 from lazydp._native import PrivacyError, UserError
-from lazydp.ahead import AheadLoader
-from lazydp.batches import HandedOut, hand_out
+from lazydp.accountant import claiming, reasons_against_a_claim
+from lazydp.batch_record import BatchRecord
 from lazydp.captures import Captures
-from lazydp.claim import claiming
+from lazydp.dense_noise import NORMALS_PER_SAMPLE, DenseNoise
 from lazydp.discovery import find_tables, require_clipped_by_example, require_seen
-from lazydp.empty import CollateWithEmpty
+from lazydp.empty_batches import CollateWithEmpty
 from lazydp.exchange import exchange_for, shared_bytes
 from lazydp.ghost import PrivateCriterion
+from lazydp.lookahead_loader import LookaheadLoader
 from lazydp.per_layer import optimizer_class, split_bounds
-from lazydp.secure import DRAWS, DenseNoise, secure_loader
+from lazydp.recording_loader import record_batches
+from lazydp.secure_sampler import require_map_style, secure_loader
 from lazydp.tables import Tables
 
 POLICIES = ("lazy", "lazy_each_step", "every_row", "touched_rows")
@@ -41,20 +43,20 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
     """
 
     def __init__(self, *, accountant: str = "prv", secure_mode: bool = False) -> None:
-        """As Opacus; secure_mode needs no further package here."""
+        """Take Opacus' arguments; secure_mode needs no further package here."""
         with warnings.catch_warnings():
             if secure_mode:
                 warnings.simplefilter("ignore")
             super().__init__(accountant=accountant, secure_mode=False)
         self.secure_mode = secure_mode
         self.accountant: Any = claiming(self.accountant)  # type: ignore[has-type]
-        self._tables: Tables | None = None  # of the make_private that is under way
-        self._wrapper: Any = None  # of the same
-        self._handed_out = HandedOut()  # of the same
+        self._tables: Tables | None = None  # this and the next two: of a make_private under way
+        self._wrapper: Any = None
+        self._batch_record = BatchRecord()
         self._choices = ("lazy", "on_read")
         self._factored = True  # whether linear layers are kept as factors
         self._dense_seed: _native.Seed | None = None
-        self._began = False  # private training of a model
+        self._began = False  # whether private training of a model has begun
 
     def make_private(
         self,
@@ -66,14 +68,14 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         settle: str | None = None,
         **arguments: Any,
     ) -> Any:
-        """Opacus' make_private: the same arguments, the same returns, and two more arguments.
+        """Do what Opacus' make_private does, with the same returns and two further arguments.
 
-        noise: when rows of tables receive their noise. "lazy" (the default) when they are next
-            read, all that was missed drawn as one; "lazy_each_step" the same, drawn one by one, so
-            that values do not depend on who reads when; "every_row" at every step, as Opacus would;
-            "touched_rows" only with a gradient (EANA), for which no epsilon is claimed.
+        noise: when rows of tables receive their noise. "lazy" (the default) is when they are next
+            read, and all noise that they missed is drawn as one; "lazy_each_step" is the same but
+            drawn step by step, so that values do not depend on when rows are read; "every_row" is
+            at every step, as in Opacus; "touched_rows" is only with a gradient (EANA): no claim.
         settle: "on_read", or "ahead": rows of the next batch catch up with the update, as in the
-            paper, where the loader shows which they are. The model is the same.
+            paper, where the loader shows which rows those are. The model is the same.
         """
         noise, settle = noise or self._choices[0], settle or self._choices[1]
         _require(noise in POLICIES, "noise", noise, POLICIES)
@@ -83,23 +85,19 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             raise ValueError("Passing seed is prohibited in secure mode")
         model.require_plain(module)
         require_clipped_by_example(module)
-        _require_sampled(data_loader, arguments.get("poisson_sampling", True))
+        poisson = arguments.get("poisson_sampling", True)
+        if poisson:
+            require_map_style(data_loader)
         distributed = isinstance(module, (DPDDP, DDP))
         found = find_tables(module, optimizer)
         if found:
             require_seen(module, optimizer)
-        if found and isinstance(module, DDP):
-            raise UserError(
-                "the module is in torch's DistributedDataParallel, which waits for gradients that "
-                "tables never form; use Opacus' DifferentiallyPrivateDistributedDataParallel"
-            )
         # Without tables everything is Opacus; with them, its generator is left alone only if the
         # user brings one: ours is secure, and some times faster.
         own = self.secure_mode or (bool(found) and generator is None)
         self._dense_seed = _new_seed(None, distributed) if own else None
-        poisson = arguments.get("poisson_sampling", True)
         fetched = (data_loader.num_workers or 0) * (data_loader.prefetch_factor or 2)
-        self._handed_out = HandedOut(
+        self._batch_record = BatchRecord(
             rand_on_empty=arguments.get("rand_on_empty", False),
             ahead=fetched + 2 if poisson else 4096,
         )
@@ -107,7 +105,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             made = super().make_private(
                 module=module, optimizer=optimizer, data_loader=data_loader, **arguments
             )
-            self._void_unless_private(noise, generator, data_loader, arguments)
+            self._void_unless_private(noise, data_loader, arguments)
             return made
         self._choices = (noise, settle)
         self._factored = arguments.get("clipping") != "per_layer"
@@ -115,12 +113,12 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             found,
             getattr(optimizer, "original_optimizer", optimizer).param_groups,
             seed=_new_seed(generator, distributed),
-            draws=DRAWS if self.secure_mode else 1,
+            normals_per_sample=NORMALS_PER_SAMPLE if self.secure_mode else 1,
             policy=noise,
             captures=Captures(
                 loss_reduction=arguments.get("loss_reduction", "mean"),
                 batch_first=arguments.get("batch_first", True),
-                handed_out=self._handed_out,
+                batch_record=self._batch_record,
             ),
             exchange=exchange_for(distributed),
         )
@@ -138,11 +136,11 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             self._tables = self._wrapper = None
             self._choices = ("lazy", "on_read")
         self._began = True
-        self._void_unless_private(noise, generator, data_loader, arguments)
+        self._void_unless_private(noise, data_loader, arguments)
         return made
 
     def __getstate__(self) -> Any:
-        """Refuse once there is something that a copy would not follow."""
+        """Refuse a copy once there is something that it would not follow."""
         if self._began or self._dense_seed is not None:
             raise PrivacyError(
                 "an engine can't be copied or pickled once it has made a model private: it holds "
@@ -151,27 +149,20 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             )
         return self.__dict__
 
-    def _void_unless_private(
-        self, noise: str, generator: Any, data_loader: Any, arguments: dict[str, Any]
-    ) -> None:
-        """Say why nothing can be claimed, if so."""
-        if noise == "touched_rows":
-            self.accountant.void("noise='touched_rows' shows which rows nobody used")
-        if generator is not None:
-            self.accountant.void("noise_generator makes noise that repeats, and can be predicted")
-        if not arguments.get("poisson_sampling", True):
-            self.accountant.void(
-                "with poisson_sampling=False batches are not the samples that accounting assumes"
-            )
-        elif not self.secure_mode and getattr(data_loader, "generator", None) is not None:
-            self.accountant.void(
-                "the loader's generator makes samples that repeat, and can be predicted"
-            )
+    def _void_unless_private(self, noise: str, data_loader: Any, arguments: dict[str, Any]) -> None:
+        """Void the claim if these choices do not allow one."""
+        for reason in reasons_against_a_claim(
+            noise=noise,
+            noise_generator=arguments.get("noise_generator"),
+            poisson_sampling=arguments.get("poisson_sampling", True),
+            sample_generator=None if self.secure_mode else getattr(data_loader, "generator", None),
+        ):
+            self.accountant.void(reason)
 
     def make_private_with_epsilon(
         self, *, noise: str = "lazy", settle: str = "on_read", **arguments: Any
     ) -> Any:
-        """Opacus' make_private_with_epsilon, with the two further arguments of make_private."""
+        """Do what Opacus' method does, with the two further arguments of make_private."""
         self._choices = (noise, settle)
         try:
             return super().make_private_with_epsilon(**arguments)
@@ -179,9 +170,9 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             self._choices = ("lazy", "on_read")
 
     def get_epsilon(self, delta: float) -> float:
-        """The budget spent so far; infinite, with a warning, where nothing can be claimed.
+        """Return the budget spent so far; infinity, with a warning, where nothing can be claimed.
 
-        docs/privacy.md#habits lists when that is so. engine.accountant says the same.
+        docs/privacy.md#habits lists when that is so. engine.accountant returns the same.
         """
         return float(super().get_epsilon(delta))
 
@@ -191,26 +182,16 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         Tables are written from where they lie, without a copy; the file appears when it is whole.
         Keys are those of the plain module.
         """
-        module = getattr(private, "_module", private)
-        if isinstance(module, DPDDP):
-            module = module.module
-        partial = f"{os.fspath(path)}.part"
-        try:
-            torch.save(module.state_dict(), partial)
-            os.replace(partial, path)
-        except BaseException:
-            if os.path.exists(partial):
-                os.remove(partial)
-            raise
+        model.save(private, path)
 
     def release(self, private: Any) -> nn.Module:
-        """The plain nn.Module: settled, free of hooks. Private training of it ends here."""
+        """Return the plain nn.Module, settled and free of hooks. Its private training ends here."""
         if not isinstance(private, model.PrivateModel):
             plain: nn.Module = private.to_standard_module()
             return plain
         return model.release(private)
 
-    # Opacus' extension points.
+    # Opacus calls these extension points from its own make_private.
 
     def _prepare_model(self, module: nn.Module, **arguments: Any) -> Any:
         if self._tables is None:
@@ -242,16 +223,15 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         if self._tables is not None:
             if by_layer:
                 prepared.take_bounds(*bounds)
-            prepared.tables = self._tables
-            prepared.captures = self._tables.captures
-            prepared.handed_out = self._handed_out
-            prepared.void = self.accountant.void
-            prepared.known = frozenset(map(id, self._wrapper._lazydp_layers.parameters))
-            prepared.require_intact = self._wrapper._lazydp_layers.require_intact
-            prepared.guard_original()
+            prepared.join(
+                self._tables,
+                self._wrapper._lazydp_layers,
+                batch_record=self._batch_record,
+                void=self.accountant.void,
+            )
         if self._dense_seed is not None:
-            draws = DRAWS if self.secure_mode else 1
-            prepared.dense_noise = DenseNoise(self._dense_seed, draws)
+            normals = NORMALS_PER_SAMPLE if self.secure_mode else 1
+            prepared.dense_noise = DenseNoise(self._dense_seed, normals)
         return prepared
 
     def _prepare_criterion(self, *, module: Any, **arguments: Any) -> Any:
@@ -269,7 +249,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         distributed: bool,
         **rest: Any,
     ) -> Any:
-        # Amplification by sampling needs samples that nobody can predict.
+        # Amplification by sampling needs samples that can't be predicted.
         secure = self.secure_mode or (
             self._tables is not None
             and self._dense_seed is not None
@@ -281,8 +261,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             loader: Any = secure_loader(
                 data_loader,
                 seed=_new_seed(None, False),  # ranks draw their parts independently of each other
-                rank=torch.distributed.get_rank() if distributed else 0,
-                world_size=torch.distributed.get_world_size() if distributed else 1,
+                distributed=distributed,
             )
         else:
             secure_mode, self.secure_mode = self.secure_mode, False  # the loader's own batches
@@ -301,9 +280,9 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             )
         if self._tables is None:
             return loader
-        hand_out(loader, self._handed_out)
+        record_batches(loader, self._batch_record)
         if self._choices[1] == "ahead":
-            loader = AheadLoader(loader, self._tables)
+            loader = LookaheadLoader(loader, self._tables)
         return loader
 
 
@@ -314,20 +293,8 @@ def _require(ok: bool, name: str, value: str, allowed: tuple[str, ...]) -> None:
         )
 
 
-def _require_sampled(data_loader: Any, poisson: bool) -> None:
-    """Raise UserError unless examples can be drawn by their numbers, where they have to be."""
-    dataset = data_loader.dataset
-    if not poisson or hasattr(dataset, "__len__") and not isinstance(dataset, IterableDataset):
-        return
-    raise UserError(
-        f"the data set is a {type(dataset).__name__}, whose examples come one after the other; "
-        "Poisson samples need __getitem__ and __len__: use a map-style Dataset, or "
-        "poisson_sampling=False, which claims no epsilon"
-    )
-
-
 def _new_seed(generator: torch.Generator | None, distributed: bool) -> _native.Seed:
-    """A secret from the operating system; with a generator, one that repeats with it."""
+    """Return a secret from the operating system; with a generator, a seed that repeats with it."""
     if generator is not None:
         return _native.Seed.fixed(int(torch.randint(2**62, (1,), generator=generator)))
     return _native.Seed.from_bytes(shared_bytes(secrets.token_bytes(16), distributed))

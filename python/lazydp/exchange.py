@@ -1,4 +1,4 @@
-"""What replicas of tables tell each other, so that they stay equal and noise counts once."""
+"""Replicas of tables exchange reads and gradients: they stay equal, and noise counts once."""
 
 from __future__ import annotations
 
@@ -9,58 +9,58 @@ import torch.distributed as dist
 from torch import Tensor
 
 from lazydp import _native
-from lazydp.news import News, unpack
+from lazydp.replica_message import ReplicaMessage, unpack
 
 if TYPE_CHECKING:
-    from lazydp.tables import PrivateTable
+    from lazydp.private_table import PrivateTable
 
 
 class Exchange(Protocol):
-    """Between the readers of tables and the other replicas."""
+    """The link between the readers of tables and the other replicas."""
 
     world_size: int
 
     def note_read(self, table: PrivateTable, bags: _native.Bags) -> None:
-        """Rows were settled here, at the current step."""
+        """Note that these rows were settled here, at the current step."""
 
     def note_read_all(self, table: PrivateTable) -> None:
-        """All rows were settled here, at the current step."""
+        """Note that all rows were settled here, at the current step."""
 
     def synchronise(self, tables: list[PrivateTable]) -> None:
-        """Before a step opens: settle what anyone settled; share clipped gradients."""
+        """Settle rows that any rank settled, and share clipped gradients, before a step opens."""
 
     def add_up(self, values: list[float]) -> list[float]:
-        """Sums over all ranks."""
+        """Return sums over all ranks."""
 
     def of_the_first(self, values: list[float]) -> list[float]:
-        """Those of rank 0."""
+        """Return the values of rank 0."""
 
 
 class Alone:
-    """There is one replica: nobody to tell."""
+    """The exchange of a single replica, which has no other ranks."""
 
     world_size = 1
 
     def note_read(self, table: PrivateTable, bags: _native.Bags) -> None:
-        """Tell nobody."""
+        """Do nothing: there is no other rank."""
 
     def note_read_all(self, table: PrivateTable) -> None:
-        """Tell nobody."""
+        """Do nothing: there is no other rank."""
 
     def synchronise(self, tables: list[PrivateTable]) -> None:
-        """Nothing to share."""
+        """Do nothing: there is nothing to share."""
 
     def add_up(self, values: list[float]) -> list[float]:
-        """Nobody adds anything."""
+        """Return the values: they are the sums."""
         return values
 
     def of_the_first(self, values: list[float]) -> list[float]:
-        """There is no other."""
+        """Return the values: this is rank 0."""
         return values
 
 
 class Replicas:
-    """Every rank holds every table, under one key.
+    """The exchange of ranks that each hold every table, under one key.
 
     Aggregated noise depends on when a row is settled, so ranks must settle the same rows at the
     same steps. Reads stay local (any rank may evaluate or save on its own) but are remembered;
@@ -76,7 +76,7 @@ class Replicas:
         self._read_all: set[PrivateTable] = set()
 
     def note_read(self, table: PrivateTable, bags: _native.Bags) -> None:
-        """Remember rows for the others."""
+        """Remember rows for the other ranks."""
         self._read.setdefault(table, []).append(torch.from_numpy(bags.ids))
 
     def note_read_all(self, table: PrivateTable) -> None:
@@ -85,40 +85,42 @@ class Replicas:
 
     def synchronise(self, tables: list[PrivateTable]) -> None:
         """Settle the union of all ranks' reads, then put all ranks' gradients together."""
-        mine = [self._news_of(table) for table in tables]
-        sizes = self._gather(torch.tensor([news.sizes for news in mine]).flatten())
-        whole = self._gather(torch.cat([news.whole_numbers() for news in mine]))
-        floats = self._gather(torch.cat([news.floats() for news in mine]))
+        mine = [self._message_of(table) for table in tables]
+        sizes = self._gather(torch.tensor([message.sizes for message in mine]).flatten())
+        whole = self._gather(torch.cat([message.whole_numbers() for message in mine]))
+        floats = self._gather(torch.cat([message.floats() for message in mine]))
         everyone = [
-            unpack(tables, each_sizes.view(-1, News.SIZES).tolist(), each_whole, each_floats)
+            unpack(
+                tables, each_sizes.view(-1, ReplicaMessage.SIZES).tolist(), each_whole, each_floats
+            )
             for each_sizes, each_whole, each_floats in zip(sizes, whole, floats, strict=True)
         ]
         for index, table in enumerate(tables):
-            news_of_table = [rank[index] for rank in everyone]
-            if any(news.read_all for news in news_of_table):
+            messages = [rank[index] for rank in everyone]
+            if any(message.read_all for message in messages):
                 table.group.settle_table(table.index)
-            union = torch.cat([news.read for news in news_of_table])
+            union = torch.cat([message.read for message in messages])
             rows = len(table.weight)
             table.group.settle(table.index, _native.make_bags(union, None, None, False, rows))
-            table.pending = [news.part(rows) for news in news_of_table if len(news.lengths)]
+            table.pending = [message.part(rows) for message in messages if len(message.lengths)]
         self._read = {}
         self._read_all = set()
 
     def add_up(self, values: list[float]) -> list[float]:
-        """Sums, the same on every rank."""
+        """Return sums, which are the same on every rank."""
         sums = torch.tensor(values, dtype=torch.float64)
         dist.all_reduce(sums, group=self._group)
         return sums.tolist()  # type: ignore[no-any-return]
 
     def of_the_first(self, values: list[float]) -> list[float]:
-        """What rank 0 has: for what is drawn at random and must be the same everywhere."""
+        """Return rank 0's values, for random numbers that must be the same on every rank."""
         shared = torch.tensor(values, dtype=torch.float64)
         dist.broadcast(shared, src=0, group=self._group)
         return shared.tolist()  # type: ignore[no-any-return]
 
-    def _news_of(self, table: PrivateTable) -> News:
+    def _message_of(self, table: PrivateTable) -> ReplicaMessage:
         reads = self._read.get(table, [])
-        return News.of(
+        return ReplicaMessage.of(
             read_all=table in self._read_all,
             read=torch.unique(torch.cat([torch.empty(0, dtype=torch.int64), *reads])),
             parts=table.pending,
@@ -126,7 +128,7 @@ class Replicas:
         )
 
     def _gather(self, mine: Tensor) -> list[Tensor]:
-        """Every rank's vector; their lengths may differ."""
+        """Return every rank's vector; their lengths may differ."""
         length = torch.tensor([len(mine)])
         lengths = [torch.empty_like(length) for _ in range(self.world_size)]
         dist.all_gather(lengths, length, group=self._group)
@@ -139,12 +141,12 @@ class Replicas:
 
 
 def exchange_for(distributed: bool) -> Exchange:
-    """Replicas where there are several."""
+    """Return the exchange of replicas where there are several, else that of one alone."""
     return Replicas() if distributed else Alone()
 
 
 def shared_bytes(value: bytes, distributed: bool) -> bytes:
-    """Rank 0's bytes, on every rank."""
+    """Return rank 0's bytes, on every rank."""
     if not distributed:
         return value
     box: list[Any] = [value]

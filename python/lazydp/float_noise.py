@@ -1,4 +1,4 @@
-"""Whether floats are fine enough for the noise of a step."""
+"""Warns where floats are too coarse for the noise of a step."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ import numpy as np
 from torch import Tensor
 
 FINE_ENOUGH = 256.0
-_SOME = 4096  # rows of a table that tell how large its weights are
+_SOME = 4096  # rows from which the size of a table's weights is estimated
 
 
 class FloatNoise:
-    """Late noise is added to weights that were rounded before.
+    """Compares the noise of a step with the rounding of the weights that it is added to.
 
-    That tells nothing as long as the noise of every step is far coarser than the rounding. Weights
-    are taken to be as large as they were at the start and as the noise alone makes them: neither
-    depends on the data.
+    Late noise is added to weights that were rounded before. That reveals nothing as long as the
+    noise of every step is far coarser than the rounding. Weights are taken to be as large as they
+    were at the start and as the noise alone makes them: neither depends on the data.
     """
 
     def __init__(self) -> None:
-        """Before the first table."""
+        """Start without tables."""
         self._square = 0.0
         self._warned = False
 
     def add(self, weight: Tensor) -> None:
-        """Count a table's weights as they are."""
+        """Take a table's weights, as they are now, into account."""
         some = weight.detach()[:: max(1, len(weight) // _SOME)]
         self._square = max(self._square, float(some.double().square().mean()))
 
     def note(self, std: float) -> None:
-        """The noise of a step moves every weight by so much; warn, once, if that is too little."""
+        """Add the noise of a step, `std` on every weight; warn, once, if that is too little."""
         if std <= 0 or self._warned:
             return
         self._square += std * std

@@ -16,7 +16,7 @@ from lazydp._native import UserError
 
 
 def per_example(loss: Tensor) -> Tensor:
-    """A loss for each example as a vector; a [B, 1] one would broadcast against [B] factors."""
+    """Return the losses as a vector; those of shape [B, 1] would broadcast against [B] factors."""
     if loss.dim() == 2 and loss.shape[1] == 1:
         return loss.squeeze(1)
     if loss.dim() != 1:
@@ -31,7 +31,7 @@ _ARITHMETIC = ("__add__", "__sub__", "__rsub__", "__mul__", "__truediv__", "__ne
 
 
 def _staying_private(name: str) -> Callable[..., Any]:
-    """Opacus' operator, whose result would take Opacus' two passes."""
+    """Return Opacus' operator with a private result; Opacus' own would take its two passes."""
     opacus = getattr(DPTensorFastGradientClipping, name)
 
     def operator(self: Any, *other: Any) -> Any:
@@ -43,10 +43,10 @@ def _staying_private(name: str) -> Callable[..., Any]:
 
 
 class PrivateLoss(DPTensorFastGradientClipping):  # type: ignore[misc]
-    """A loss for each example. The optimizer's step clips what its backward() leaves."""
+    """A loss for each example. The optimizer's step clips the gradients of its backward()."""
 
     def backward(self) -> None:
-        """One backward pass."""
+        """Run one backward pass."""
         loss = per_example(self.loss_per_sample)
         reduced = loss.mean() if self.loss_reduction == "mean" else loss.sum()
         reduced.backward()  # type: ignore[no-untyped-call]
@@ -60,7 +60,7 @@ class PrivateCriterion(DPLossFastGradientClipping):  # type: ignore[misc]
     """A criterion that keeps the losses of examples apart."""
 
     def __call__(self, *args: Any, shape: Any = None, **kwargs: Any) -> PrivateLoss:
-        """The losses of a batch, one for each example."""
+        """Return the losses of a batch, one for each example."""
         loss = super().__call__(*args, shape=shape, **kwargs)
         return PrivateLoss(
             self.module, self.optimizer, per_example(loss.loss_per_sample), self.loss_reduction

@@ -1,4 +1,4 @@
-"""Linear layers whose per-example gradients are kept as factors: input and output gradient.
+"""Linear layers keep per-example gradients as two factors: the input and the output's gradient.
 
 Backward propagation is linear in each example's output gradient, so clip factors can be applied
 after the only backward pass: norms come from the factors, and the clipped sum is one product of
@@ -18,11 +18,11 @@ from torch.nn import functional
 from lazydp.captures import Calls, Captures
 
 # Where an example has several terms they may cancel, and rounding errors are relative to the terms,
-# not to what is left of them. So terms are multiplied and added in double precision, and this part
-# of the sum of their norms is added to the norm: more than the root of what a sum of a million
-# products of that precision can be wrong by.
+# not to their sum. So terms are multiplied and added in double precision, and this part of the sum
+# of their norms is added to the norm. It is more than the square root of the error that a sum of a
+# million products of that precision can have.
 _ROUNDING = 1e-6
-_AT_ONCE = 1 << 22  # numbers in double precision that are held at a time
+_AT_ONCE = 1 << 22  # doubles that are held at a time
 
 
 @dataclass
@@ -33,22 +33,22 @@ class LinearCall:
     inputs: Tensor
     gradient: Tensor
     examples: int
-    scale: float  # what undoes a mean over the batch
-    version: int  # of the inputs, when they were kept
+    scale: float  # undoes a mean over the batch
+    version: int  # the inputs' version when they were kept
 
     @property
     def inputs_changed(self) -> bool:
-        """Whether something was written into them since."""
+        """Whether the inputs were written to since they were kept."""
         return self.inputs._version != self.version
 
     @property
     def name(self) -> str:
-        """How messages name the layer."""
+        """The layer's name in messages."""
         return self.layer.name
 
 
 class _Factors(torch.autograd.Function):
-    """A linear layer whose backward forms no gradient of the weight."""
+    """Computes a linear layer whose backward forms no gradient of the weight."""
 
     @staticmethod
     def forward(
@@ -69,7 +69,7 @@ class _Factors(torch.autograd.Function):
 
 
 class FactoredLinear:
-    """A linear layer's part in clipping."""
+    """Clips the gradients of a linear layer from their factors."""
 
     def __init__(self, name: str, module: nn.Linear, captures: Captures) -> None:
         """Turn the module into its factored twin, in place."""
@@ -91,7 +91,7 @@ class FactoredLinear:
         return [p for p in (self.module.weight, self.module.bias) if p is not None]
 
     def capture(self, inputs: Tensor, gradient: Tensor, clock: int | None) -> None:
-        """Keep a call's factors; called by autograd."""
+        """Keep a call's factors. Autograd calls this."""
         batch_dim = self.captures.batch_dim if inputs.dim() > 2 else 0
         inputs, gradient = (t.detach().movedim(batch_dim, 0) for t in (inputs, gradient))
         examples = inputs.shape[0]
@@ -110,7 +110,7 @@ class FactoredLinear:
         )
 
     def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
-        """Norms of sums over positions, from the factors."""
+        """Compute norms of sums over positions, from the factors."""
         if len(calls) == 1 and calls[0].inputs.shape[1] == 1:  # one term: nothing can cancel
             of_bias = torch.linalg.vector_norm(calls[0].gradient, dim=(1, 2)).square()
             of_weight = torch.linalg.vector_norm(calls[0].inputs, dim=(1, 2)).square() * of_bias
@@ -126,7 +126,7 @@ class FactoredLinear:
         return {self: (squared * calls[0].scale ** 2).cpu()}
 
     def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
-        """One product of matrices for the weight, one sum for the bias."""
+        """Add one product of matrices to the weight's sum, and one sum to the bias's."""
         each = factors(self)
         if len(calls) == 1 and calls[0].inputs.shape[1] == 1:
             gradient, inputs = _scaled(calls[0].gradient, calls[0].inputs, each * calls[0].scale)
@@ -151,7 +151,7 @@ class FactoredLinear:
 
 
 def _chunks(calls: Calls) -> Iterator[tuple[Tensor, Tensor]]:
-    """Inputs and output gradients of all positions of all calls, some examples at a time."""
+    """Yield inputs and output gradients of all positions and calls, some examples at a time."""
     first = calls[0]
     numbers = sum(c.inputs[:1].numel() + c.gradient[:1].numel() for c in calls)
     step = max(1, _AT_ONCE // max(1, numbers))
@@ -163,9 +163,9 @@ def _chunks(calls: Calls) -> Iterator[tuple[Tensor, Tensor]]:
 
 
 def _norms_of_sum(x: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
-    """|sum over positions of d x'| and |sum of d|, bounded from above.
+    """Return upper bounds of |sum over positions of d x'| and of |sum of d|.
 
-    Either from pairs of positions, or from the matrices themselves: whichever takes less.
+    The first comes from pairs of positions, or from the matrices themselves where that takes less.
     """
     positions, m, n = x.shape[1], x.shape[2], d.shape[2]
     if positions * (m + n) <= m * n:
@@ -181,7 +181,7 @@ def _norms_of_sum(x: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _scaled(gradient: Tensor, inputs: Tensor, factors: Tensor) -> tuple[Tensor, Tensor]:
-    """Factors times gradients; an example of factor 0 is taken out: 0 x NaN would be NaN."""
+    """Multiply gradients by factors. An example of factor 0 is taken out: 0 x NaN would be NaN."""
     each = factors.to(gradient.device, gradient.dtype)[:, None, None]
     gradient = gradient * each
     if bool((each == 0).any()):
@@ -190,13 +190,13 @@ def _scaled(gradient: Tensor, inputs: Tensor, factors: Tensor) -> tuple[Tensor, 
 
 
 class PrivateLinear(nn.Linear):
-    """nn.Linear that keeps factors while it trains."""
+    """nn.Linear, which keeps factors while it trains."""
 
     _lazydp_layer: FactoredLinear
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, input: Tensor) -> Tensor:
-        """As nn.Linear does."""
+        """Compute as nn.Linear does, and keep the factors."""
         layer = self._lazydp_layer
         trains = any(p.requires_grad for p in layer.parameters)
         if not (layer.captures.begin_forward() and trains):
@@ -208,12 +208,12 @@ class PrivateLinear(nn.Linear):
         return result
 
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
-        """A plain copy."""
+        """Return a plain copy."""
         return plain_copy(self, nn.Linear, memo)
 
 
 def plain_copy(module: nn.Module, plain: type[nn.Module], memo: dict[int, Any]) -> nn.Module:
-    """A deep copy of a private module as the plain one it was."""
+    """Return a deep copy of a private module as the plain one it was."""
     from copy import deepcopy
 
     copied = plain.__new__(plain)
@@ -225,14 +225,14 @@ def plain_copy(module: nn.Module, plain: type[nn.Module], memo: dict[int, Any]) 
 
 
 def add_to_sum(parameter: Any, gradient: Tensor) -> None:
-    """To the clipped sum, where Opacus keeps it."""
+    """Add to the clipped sum, where Opacus keeps it."""
     gradient = gradient.to(parameter.device, parameter.dtype)
     total = getattr(parameter, "summed_grad", None)
     parameter.summed_grad = gradient if total is None else total + gradient
 
 
 def find_linears(model: nn.Module) -> dict[str, nn.Linear]:
-    """Linear layers that can be factored: plain ones whose parameters are theirs alone."""
+    """Return linear layers that can be factored: plain ones that share no parameter."""
     holders: dict[nn.Parameter, int] = {}
     for module in model.modules():
         for p in module.parameters(recurse=False):

@@ -1,4 +1,4 @@
-"""One call of a table: which rows each example asked for, and the gradient that came back."""
+"""A look-up is one call of a table: the rows of each example, and the gradient that came back."""
 
 from __future__ import annotations
 
@@ -10,35 +10,37 @@ from torch import Tensor, nn
 
 from lazydp import _native
 
+Part = tuple[_native.Bags, Tensor]  # bags, and a gradient for each
+
 
 @dataclass
 class Lookup:
-    """The rows of one call. Bags of an example lie one after the other."""
+    """Holds the rows of one call. Bags of an example lie one after the other."""
 
-    table: Any  # a tables.PrivateTable
+    table: Any  # a PrivateTable
     bags: _native.Bags
     examples: int
-    batch_dim: int  # of the output, hence of its gradient
-    scale: float  # what undoes a mean over the batch
-    gradient: Tensor | None = None  # bags x dim, once backward has come by
+    batch_dim: int  # the dimension of the output along which examples lie
+    scale: float  # undoes a mean over the batch
+    gradient: Tensor | None = None  # bags x dim; None until backward
 
     @property
     def layer(self) -> Any:
-        """The table that was asked."""
+        """The table that was called."""
         return self.table
 
     @property
     def name(self) -> str:
-        """How messages name the table."""
+        """The table's name in messages."""
         return str(self.table.name)
 
     @property
     def bags_per_example(self) -> int:
-        """How many bags each example has."""
+        """The number of bags of each example."""
         return self.bags.bags // self.examples if self.examples else 1
 
     def with_gradient(self, gradient: Tensor) -> Lookup:
-        """The look-up with the gradient of its output, one row a bag; the gradient is copied."""
+        """Return the look-up with a copy of the gradient of its output, one row a bag."""
         if self.batch_dim:
             gradient = gradient.movedim(self.batch_dim, 0)
         rows = gradient.detach().to("cpu", torch.float32).reshape(-1, gradient.shape[-1])
@@ -60,7 +62,7 @@ def _without(
 
 
 def embedding_bags(module: nn.Embedding, ids: Tensor, batch_dim: int) -> tuple[_native.Bags, int]:
-    """Bags of one id each, and the number of examples."""
+    """Return bags of one id each, and the number of examples."""
     if ids.dim() == 0:
         raise ValueError(
             "an embedding was asked for a single id; its input needs a batch dimension"
@@ -76,7 +78,7 @@ def embedding_bags(module: nn.Embedding, ids: Tensor, batch_dim: int) -> tuple[_
 def pooled_bags(
     module: nn.EmbeddingBag, ids: Tensor, offsets: Tensor | None, weights: Tensor | None
 ) -> tuple[_native.Bags, int]:
-    """A bag for each example, as torch reads the arguments of an EmbeddingBag."""
+    """Return a bag for each example, as torch reads the arguments of an EmbeddingBag."""
     flat = ids.detach().to("cpu", torch.int64).reshape(-1).contiguous()
     if ids.dim() == 2:
         ends = torch.arange(ids.shape[0] + 1) * ids.shape[1]

@@ -1,11 +1,13 @@
-"""The wrapper that make_private returns: Opacus' own, with layers that capture by themselves."""
+"""The wrapper that make_private returns is Opacus' own, with layers that capture by themselves."""
 
 from __future__ import annotations
 
 import copy
+import os
 from collections.abc import Mapping
 from typing import Any
 
+import torch
 from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as DPDDP
 from opacus.grad_sample import AbstractGradSampleModule, GradSampleModule, get_gsm_class
 from opacus.grad_sample.utils import get_hooks_class
@@ -13,16 +15,16 @@ from torch import Tensor, nn
 
 from lazydp._native import PrivacyError, UserError
 from lazydp.captures import Captures
+from lazydp.grad_sampler_layers import GradSamplerLayers
 from lazydp.linear import FactoredLinear, find_linears
 from lazydp.private_tensor import PrivateTensor
-from lazydp.sampled import SampledLayers
 from lazydp.tables import Tables
 
 MODES = ("hooks", "functorch", "ew", "ghost")
 
 
 class Layers:
-    """The dense layers of a private model, and what happens to gradients that go around them."""
+    """Holds the dense layers of a private model, and refuses gradients that go around them."""
 
     def __init__(
         self,
@@ -38,7 +40,7 @@ class Layers:
         self.linears = [FactoredLinear(name, linear, captures) for name, linear in linears.items()]
         self._refusals: list[Any] = []
         try:
-            self.sampled = SampledLayers(model, captures, samplers, kept=kept)
+            self.sampled = GradSamplerLayers(model, captures, samplers, kept=kept)
         except BaseException:
             for linear in self.linears:
                 linear.undo()
@@ -54,7 +56,7 @@ class Layers:
 
     @property
     def parameters(self) -> list[nn.Parameter]:
-        """All that these layers train."""
+        """The parameters that these layers train."""
         of_linears = [p for linear in self.linears for p in linear.parameters]
         return [*of_linears, *self.sampled.parameters]
 
@@ -95,14 +97,14 @@ def _refuse_gradients(parameter: nn.Parameter, name: str) -> Any:
 
 
 class PrivateModel:
-    """Mixed into Opacus' wrapper, or into its hooks where nothing is wrapped."""
+    """A mixin for Opacus' wrapper, or for its hooks where nothing is wrapped."""
 
     _lazydp_tables: Tables
     _lazydp_layers: Layers
     _module: nn.Module
 
     def add_hooks(self, **arguments: Any) -> None:
-        """Hooks are not needed: the layers capture by themselves."""
+        """Add none: the layers capture by themselves."""
         if hasattr(self._module, "autograd_grad_sample_hooks"):
             raise ValueError("Trying to add hooks twice to the same model")
         self.autograd_grad_sample_hooks: list[Any] = []
@@ -125,7 +127,7 @@ class PrivateModel:
         super().zero_grad(set_to_none)  # type: ignore[misc]
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
-        """As a module's, but for one thing: where a load fails, nothing has changed."""
+        """Load as a module does; where that fails, nothing has changed."""
         if assign:
             raise UserError(
                 "assign is True; a private model's memory stays: load with assign=False"
@@ -134,7 +136,7 @@ class PrivateModel:
         return super().load_state_dict(state_dict, strict=strict, assign=assign)  # type: ignore[misc]
 
     def _apply(self, fn: Any, recurse: bool = True) -> Any:
-        """Ask a table first: where it can't be moved, nothing is."""
+        """Try the tables first: where one can't be moved, nothing is."""
         for table in self._lazydp_tables.all:
             if not self._lazydp_tables.released:
                 table.modules[0]._apply(fn)  # type: ignore[no-untyped-call]
@@ -156,11 +158,11 @@ class PrivateModel:
         super().cleanup()  # type: ignore[misc]
 
     def to_standard_module(self) -> nn.Module:
-        """The plain module, settled; private training of it has ended."""
+        """Return the plain module, settled. Private training of it has ended."""
         return release(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
-        """A plain, settled copy: an unsettled one that trained on would void the guarantee."""
+        """Return a plain, settled copy: training an unsettled one would void the guarantee."""
         hooks = self._module.__dict__.pop("autograd_grad_sample_hooks", None)
         try:
             plain: nn.Module = copy.deepcopy(self._module, memo)
@@ -213,7 +215,7 @@ def wrap(
     wrap_model: bool,
     **arguments: Any,
 ) -> Any:
-    """`module` in Opacus' wrapper of this mode, with layers that capture.
+    """Return `module` in Opacus' wrapper of this mode, with layers that capture.
 
     Unless `factored`, the gradients of linear layers' examples are formed, too.
     """
@@ -255,7 +257,7 @@ def require_plain(module: nn.Module) -> None:
 
 
 def release(model: Any) -> nn.Module:
-    """Settle everything, take hooks and private modules out, and end private training."""
+    """Settle everything, end private training, and return the module as it was before."""
     model.cleanup()
     plain: nn.Module = model._module
     if isinstance(plain, DPDDP):
@@ -266,7 +268,22 @@ def release(model: Any) -> nn.Module:
     return plain
 
 
+def save(private: Any, path: str | os.PathLike[str]) -> None:
+    """Write the settled weights of a private model. The file appears when it is whole."""
+    module = getattr(private, "_module", private)
+    if isinstance(module, DPDDP):
+        module = module.module
+    partial = f"{os.fspath(path)}.part"
+    try:
+        torch.save(module.state_dict(), partial)
+        os.replace(partial, path)
+    except BaseException:
+        if os.path.exists(partial):
+            os.remove(partial)
+        raise
+
+
 def _strip(parameter: nn.Parameter) -> None:
-    """Take away what Opacus hangs on parameters."""
+    """Take away the attributes that Opacus hangs on parameters."""
     for name in ("summed_grad", "grad_sample", "_norm_sample", "_forward_counter"):
         parameter.__dict__.pop(name, None)

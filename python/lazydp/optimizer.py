@@ -12,29 +12,29 @@ from opacus.optimizers.optimizer import _check_processed_flag, _mark_as_processe
 from torch import Tensor
 
 from lazydp._native import PrivacyError, UserError
-from lazydp.batches import HandedOut
+from lazydp.batch_record import BatchRecord
 from lazydp.captures import Captures, Pass
+from lazydp.dense_noise import DenseNoise
 from lazydp.private_tensor import PrivateTensor
-from lazydp.secure import DenseNoise
 from lazydp.tables import Tables
 
-_BELOW = 1.0 - 1e-5  # so that rounding can't carry a norm beyond the bound
+_BELOW = 1.0 - 1e-5  # keeps rounding from carrying a norm beyond the bound
 
 
 def clip_factors(squared_norms: Tensor, bound: float) -> Tensor:
-    """min(1, bound / norm), and 0 for a norm that is not finite: that example is left out."""
+    """Return min(1, bound / norm); 0, which leaves an example out, if the norm is not finite."""
     norms = squared_norms.sqrt()
     factors = (float(bound) * _BELOW / norms).clamp(max=1.0)  # a norm of 0 keeps everything
     return torch.where(torch.isfinite(norms), factors, 0.0)
 
 
 class SecureOptimizer(DPOptimizer):  # type: ignore[misc]
-    """Mixed into Opacus' optimizer: noise for dense layers comes from the engine's generator."""
+    """A mixin for Opacus' optimizers: dense layers' noise comes from the engine's generator."""
 
     dense_noise: DenseNoise | None = None
 
     def _noise_std(self) -> float:
-        """Of the noise on the clipped sum."""
+        """Return the standard deviation of the noise on the clipped sum."""
         multiplier: float = self.noise_multiplier
         if isinstance(self, AdaClipDPOptimizer) and multiplier > 0:
             # Part of the budget goes to the count of unclipped examples (Andrew et al. 2021).
@@ -42,11 +42,11 @@ class SecureOptimizer(DPOptimizer):  # type: ignore[misc]
         return multiplier * float(self.max_grad_norm) if multiplier > 0 else 0.0
 
     def add_noise(self) -> None:
-        """Noise for dense layers: from the engine's own generator, unless the user brought one."""
+        """Add the engine's own noise to dense layers, unless the user brought a generator."""
         if self.dense_noise is None:
             super().add_noise()
             return
-        first = getattr(self, "rank", 0) == 0  # as Opacus: one rank's noise counts for all
+        first = getattr(self, "rank", 0) == 0  # one rank's noise counts for all, as in Opacus
         std = self._noise_std() if first else 0.0
         self.dense_noise.open_step()
         for p in self.params:
@@ -59,30 +59,41 @@ class SecureOptimizer(DPOptimizer):  # type: ignore[misc]
 
 
 class TableOptimizer(SecureOptimizer):
-    """Mixed into Opacus' optimizer of the mode that was asked for.
+    """A mixin for Opacus' optimizer of the mode that was asked for.
 
-    A step applies the gradients of the backward passes since the last one, each once, whoever
-    called zero_grad() in between or did not.
+    A step applies the gradients of the backward passes since the last one, each once, whether or
+    not the loop calls zero_grad().
     """
 
     tables: Tables
     captures: Captures
-    handed_out: HandedOut
-    void: Callable[[str], None]  # no epsilon can be claimed any more, for this reason
+    batch_record: BatchRecord
+    void: Callable[[str], None]  # ends the claim of an epsilon, for the given reason
     known: frozenset[int] = frozenset()  # parameters whose gradients are captured, by id
     require_intact: Callable[[], None]  # raises unless the layers are those of make_private
-    _hooks: tuple[Any, ...] = ()  # the ledger's, and those of the user
-    _passes = 0  # backward passes of this step
-    _examples = 0  # of this step, virtual steps included
+    _hooks: tuple[Any, ...] = ()  # the ledger's, then the user's
+    _passes = 0  # the number of this step's backward passes
+    _examples = 0  # the number of this step's examples, virtual steps included
     _warned = False
     _stepping = False
 
     @property
     def params(self) -> list[Any]:
-        """The dense parameters: tables step by themselves."""
+        """The dense parameters. Tables step by themselves."""
         return [p for p in super().params if not isinstance(p, PrivateTensor)]
 
-    def guard_original(self) -> None:
+    def join(
+        self, tables: Tables, layers: Any, *, batch_record: BatchRecord, void: Callable[[str], None]
+    ) -> None:
+        """Step these tables, and these dense layers, from here on."""
+        self.tables, self.captures = tables, tables.captures
+        self.batch_record = batch_record
+        self.void = void
+        self.known = frozenset(map(id, layers.parameters))
+        self.require_intact = layers.require_intact
+        self._guard_original()
+
+    def _guard_original(self) -> None:
         """Let the wrapped optimizer step only from here."""
 
         def refuse(*_: Any) -> None:
@@ -95,11 +106,11 @@ class TableOptimizer(SecureOptimizer):
         self._guard = self.original_optimizer.register_step_pre_hook(refuse)
 
     def attach_step_hook(self, fn: Callable[[Any], None]) -> None:
-        """One more hook, to be called with every step: the ledger's own stays."""
+        """Call one more hook with every step; the ledger's own stays."""
         self._hooks = (*self._hooks, fn)
 
     def step(self, closure: Any = None) -> Any:
-        """As Opacus."""
+        """Step as Opacus does."""
         self._stepping = True
         try:
             return super().step(closure)
@@ -110,7 +121,7 @@ class TableOptimizer(SecureOptimizer):
     def pre_step(self, closure: Any = None) -> bool:
         """Clip; then, unless the step is a virtual one, add noise, account, and move the tables.
 
-        Whatever can't be right raises before noise is drawn or the ledger moves.
+        A step that can't be right raises before noise is drawn or the ledger moves.
         """
         self.tables.require_open()
         virtual = self._check_skip_next_step()
@@ -138,14 +149,14 @@ class TableOptimizer(SecureOptimizer):
         return True
 
     def _checked_passes(self, virtual: bool) -> tuple[list[Pass], dict[int, Any]]:
-        """The passes of this step, and what it will do to tables; raises if it can't be right."""
+        """Return this step's passes and rules for tables. Raises UserError if it can't be right."""
         passes = self.captures.take()
         self.require_intact()
         self._require_known()
         for one in passes:
             one.require_unchanged()
-        self.handed_out.require_one_each(passes)
-        if not passes and not self.handed_out.empty:
+        self.batch_record.require_one_each(passes)
+        if not passes and not self.batch_record.empty:
             raise UserError(
                 "no gradient reached the private layers since the last step; call backward() on a "
                 "loss that depends on them, outside of torch.no_grad(), before step()"
@@ -154,7 +165,7 @@ class TableOptimizer(SecureOptimizer):
         self._examples += sum(p.examples for p in passes)
         if virtual:
             return passes, {}
-        self._require_handed_out()
+        self._require_recorded()
         divisor = 1.0
         if self.loss_reduction == "mean":
             divisor = self.expected_batch_size * self.accumulated_iterations
@@ -162,7 +173,7 @@ class TableOptimizer(SecureOptimizer):
         return passes, self.tables.rules(self.param_groups, divisor, self._noise_std())
 
     def _drop(self) -> None:
-        """After a step that was refused: nothing of it, or of its virtual steps, is kept."""
+        """Drop a step that was refused: nothing of it, or of its virtual steps, is kept."""
         self.captures.discard()
         self.tables.discard_pending()
         self._examples = 0
@@ -182,14 +193,14 @@ class TableOptimizer(SecureOptimizer):
                     "release the model and call it again"
                 )
 
-    def _require_handed_out(self) -> None:
+    def _require_recorded(self) -> None:
         examples, self._examples = self._examples, 0
-        if not self.handed_out.take(examples, max(1, self._passes)):
+        if not self.batch_record.take(examples, max(1, self._passes)):
             self.void("batches did not come from the loader that make_private returned")
 
     @property
     def accumulated_iterations(self) -> int:
-        """How many batches make up this step."""
+        """The number of batches that make up this step."""
         return max(1, self._passes)
 
     def clip(self, passes: list[Pass]) -> None:
@@ -212,17 +223,17 @@ class TableOptimizer(SecureOptimizer):
             )
 
     def count_unclipped(self, factors: Tensor) -> None:
-        """Adaptive clipping: count the examples that the bound left as they were.
+        """Count, for adaptive clipping, the examples that the bound left as they were.
 
-        Each counts half more or half less than nothing, so that one example more moves the count
-        by a half whatever it is, and how many there were stays a secret.
+        Each of them adds a half and every other one takes a half away, so that an example moves the
+        count by a half in either case, and their number stays a secret.
         """
         if isinstance(self, AdaClipDPOptimizer):
-            self.sample_size = 1  # what Opacus divides by is not used
+            self.sample_size = 1  # Opacus' divisor, which is not used
             self.unclipped_num += (factors >= 1).sum() - 0.5 * len(factors)
 
     def move_bound(self) -> None:
-        """Adaptive clipping: the bound of the next step, from this step's noisy count."""
+        """Set, for adaptive clipping, the next step's bound from this step's noisy count."""
         if not isinstance(self, AdaClipDPOptimizer):
             return
         fraction = 0.5 + float(self.unclipped_num) / self.expected_batch_size
@@ -235,13 +246,13 @@ class TableOptimizer(SecureOptimizer):
         self.sample_size, self.unclipped_num = 0, 0
 
     def _fill_missing(self) -> None:
-        """A layer that nothing went through has a gradient of 0, and noise all the same."""
+        """Give a layer that no batch went through a gradient of 0: it receives noise, too."""
         for p in self.params:
             if getattr(p, "summed_grad", None) is None:
                 p.summed_grad = torch.zeros_like(p)
 
     def zero_grad(self, set_to_none: bool = False) -> None:
-        """Forget what no step has taken; clipped sums of virtual steps stay."""
+        """Forget gradients that no step has taken; clipped sums of virtual steps stay."""
         self.captures.discard()
         if not self._is_last_step_skipped:
             self.tables.discard_pending()
@@ -253,17 +264,17 @@ class TableOptimizer(SecureOptimizer):
         self.original_optimizer.zero_grad(set_to_none)
 
     def load_state_dict(self, state_dict: Any) -> None:
-        """Take a state; momenta go to where tables keep them."""
+        """Load a state; momenta go to where tables keep them."""
         self.tables.require_momentum(state_dict)
         super().load_state_dict(state_dict)
         self.tables.take_momentum(self.state)
 
     def __getstate__(self) -> Any:
-        """Pickling would copy what the tables owe."""
+        """Refuse: a copy would take the tables' debts with it."""
         raise PrivacyError("a private optimizer can't be pickled; save optimizer.state_dict()")
 
 
 def moved_bound(bound: float, excess: float, rate: float, limits: tuple[float, float]) -> float:
-    """The bound of adaptive clipping, moved against the excess of unclipped examples."""
+    """Return the bound, moved against the excess of unclipped examples and kept in its limits."""
     moved = bound * float(torch.exp(torch.tensor(-rate * excess, dtype=torch.float64)))
     return min(max(moved, limits[0]), limits[1])

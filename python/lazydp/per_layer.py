@@ -1,4 +1,4 @@
-"""clipping="per_layer": every parameter tensor, tables among them, has a bound of its own."""
+"""With clipping="per_layer" every parameter tensor, tables included, has a bound of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lazydp.tables import Tables
 def split_bounds(
     bounds: Any, optimizer: optim.Optimizer, tables: Tables
 ) -> tuple[list[float], dict[Layer, float]]:
-    """Bounds of dense parameters, and of tables, from one list in the optimizer's order."""
+    """Return bounds of dense parameters, and of tables, from one list in the optimizer's order."""
     by_weight = {table.weight: table for table in tables.all}
     parameters = [
         p
@@ -42,19 +42,19 @@ def split_bounds(
 class PerLayerTableOptimizer(TableOptimizer):
     """Clips parameter by parameter; the noise is that of the bounds' joint norm, as in Opacus."""
 
-    max_grad_norms: list[float]  # of dense parameters
+    max_grad_norms: list[float]  # bounds of dense parameters
     table_bounds: dict[Layer, float]
     joint_bound: float
 
     def take_bounds(self, dense: list[float], of_tables: dict[Layer, float]) -> None:
-        """Bounds of tables apart from those of dense layers; Opacus' constructor took all."""
+        """Set the bounds of tables and of dense layers apart; Opacus' constructor took all."""
         self.max_grad_norms, self.table_bounds = dense, of_tables
         self.joint_bound = math.hypot(*dense, *of_tables.values())
         self.max_grad_norm = self.joint_bound
 
     def clip(self, passes: list[Pass]) -> None:
-        """An example whose gradient is not finite somewhere is left out everywhere."""
-        changed = float(self.max_grad_norm) / self.joint_bound  # by a clip scheduler
+        """Clip by parameter. An example that is not finite somewhere is left out everywhere."""
+        changed = float(self.max_grad_norm) / self.joint_bound  # a clip scheduler may have
         bounds: dict[Any, float] = dict(zip(self.params, self.max_grad_norms, strict=True))
         bounds |= self.table_bounds
         for one in passes:
@@ -68,7 +68,7 @@ class PerLayerTableOptimizer(TableOptimizer):
 
 
 def optimizer_class(base: type[DPOptimizer], clipping: str, tables: bool) -> type[DPOptimizer]:
-    """`base`, one of Opacus' optimizers, with tables or at least with secure noise."""
+    """Return `base`, one of Opacus' optimizers, with tables or at least with secure noise."""
     kind: type[DPOptimizer] = SecureOptimizer
     if tables:
         kind = PerLayerTableOptimizer if clipping == "per_layer" else TableOptimizer

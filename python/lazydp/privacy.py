@@ -1,4 +1,4 @@
-"""What steps cost: the accountants and the calibration of the core, as plain functions.
+"""The cost of steps: the accountants and the calibration of the core, as plain functions.
 
 A ledger is a list of events, each (sampling rate, noise multiplier, steps).
 """
@@ -20,17 +20,17 @@ def epsilon(
     delta: float,
     accountant: str = "pld",
 ) -> float:
-    """The epsilon of `steps` steps of the Poisson-subsampled Gaussian, by "pld" or "rdp"."""
+    """Return the epsilon of `steps` steps of the Poisson-subsampled Gaussian, by "pld" or "rdp"."""
     return epsilon_of([(sampling_rate, noise_multiplier, steps)], delta, accountant)
 
 
 def epsilon_of(ledger: Sequence[Event], delta: float, accountant: str = "pld") -> float:
-    """The smallest epsilon that the accountant can prove for what the ledger records."""
+    """Return the smallest epsilon that the accountant can prove for what the ledger records."""
     return _native.epsilon(list(ledger), delta, accountant)
 
 
 def delta_of(ledger: Sequence[Event], epsilon: float, accountant: str = "pld") -> float:
-    """The smallest delta that the accountant can prove at this epsilon."""
+    """Return the smallest delta that the accountant can prove at this epsilon."""
     return _native.delta(list(ledger), epsilon, accountant)
 
 
@@ -42,7 +42,7 @@ def noise_multiplier(
     steps: int,
     accountant: str = "pld",
 ) -> float:
-    """The smallest noise multiplier with which `steps` steps stay within the budget."""
+    """Return the smallest noise multiplier with which `steps` steps stay within the budget."""
     return _native.noise_for_budget(target_epsilon, target_delta, sampling_rate, steps, accountant)
 
 
@@ -54,7 +54,7 @@ def max_steps(
     noise_multiplier: float,
     accountant: str = "pld",
 ) -> int:
-    """The largest number of steps that stays within the budget."""
+    """Return the largest number of steps that stays within the budget."""
     return _native.max_steps(
         target_epsilon, target_delta, sampling_rate, noise_multiplier, accountant
     )

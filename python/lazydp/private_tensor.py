@@ -1,4 +1,4 @@
-"""A private table as PyTorch sees it: whoever reads its values finds them settled."""
+"""A private table as PyTorch sees it: every operation that reads its values finds them settled."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from lazydp._native import UserError
 
 _aten = torch.ops.aten
-# Where the rows that an operation reads are named by its arguments: weight, then ids.
+# Operations whose arguments name the rows that they read: the weight comes first, then ids.
 _BY_IDS = {
     _aten.embedding.default: lambda args: args[1],
     _aten.index_select.default: lambda args: args[2] if args[1] == 0 else None,
@@ -25,7 +25,7 @@ _BY_IDS = {
 
 
 class RowOwner(Protocol):
-    """What a tensor of private rows belongs to."""
+    """The table that a tensor of private rows belongs to."""
 
     rows: int
     dim: int
@@ -41,15 +41,14 @@ class PrivateTensor(torch.Tensor):
     """A weight, a momentum, or a part of one, whose rows may still be owed noise.
 
     Its memory cannot be reached through PyTorch: shapes are free, an operation that reads values
-    settles the rows first, one that only looks at memory otherwise gives another PrivateTensor, and
-    copies are plain tensors. So a state_dict that is kept shows the live table, as it does in
-    PyTorch, and shows it with all of its noise. An operation that writes settles first, too: what
-    it leaves behind owes nothing.
+    settles the rows first, a view is another PrivateTensor, and copies are plain tensors. So a
+    state_dict that is kept shows the live table, as it does in PyTorch, and shows it with all of
+    its noise. An operation that writes settles first, too: the rows that it leaves owe nothing.
     """
 
     _memory: Tensor
     _owner: RowOwner
-    _first: int  # where row 0 begins in the storage
+    _first: int  # offset of row 0 in the storage
 
     @staticmethod
     def __new__(cls, memory: Tensor, owner: RowOwner, first: int | None = None) -> PrivateTensor:
@@ -73,7 +72,7 @@ class PrivateTensor(torch.Tensor):
     def __torch_dispatch__(  # type: ignore[override]
         cls, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
     ) -> Any:
-        """Settle what `func` reads, and run it on the memory itself."""
+        """Settle the rows that `func` reads, and run it on the memory itself."""
         shown = [t for t in tree_leaves((args, kwargs)) if isinstance(t, PrivateTensor)]
         if not (func.is_view or _makes_anew(func)):
             for one in shown:
@@ -100,7 +99,7 @@ class PrivateTensor(torch.Tensor):
             self._owner.settle_ids(ids)
 
     def _rows(self) -> Tensor | None:
-        """The rows from the first to the last that a view covers; None: rather all."""
+        """Return the rows from the first to the last that a view covers; None if they are many."""
         view = self._memory
         if view.numel() == 0:
             return torch.empty(0, dtype=torch.int64)
@@ -114,15 +113,15 @@ class PrivateTensor(torch.Tensor):
         return torch.arange(first_row, last_row + 1) if few else None
 
     def _copy(self) -> Tensor:
-        """A plain tensor of its own."""
+        """Return a plain, settled copy."""
         self._settle()
         return self._memory.clone()
 
-    # What PyTorch does not dispatch.
+    # PyTorch does not dispatch the following methods.
 
     @property
     def data(self) -> Tensor:  # type: ignore[override]
-        """As a tensor's, but still private."""
+        """The detached tensor, which is still private."""
         return self.detach()
 
     @data.setter
@@ -136,33 +135,33 @@ class PrivateTensor(torch.Tensor):
             self.copy_(value)
 
     def numpy(self, *args: Any, **kwargs: Any) -> Any:
-        """A copy: an array that shared the memory would show rows without their noise."""
+        """Return a copy: an array that shared the memory would show rows without their noise."""
         return self._copy().numpy(*args, **kwargs)
 
     def tolist(self) -> Any:
-        """As a tensor's."""
+        """Return the values as nested lists."""
         return self._copy().tolist()  # type: ignore[no-untyped-call]
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        """A copy, as numpy()."""
+        """Return a copy, as numpy() does."""
         return self._copy().__array__(*args, **kwargs)  # type: ignore[no-untyped-call]
 
     def __dlpack__(self, **kwargs: Any) -> Any:
-        """A copy, as numpy()."""
+        """Return a copy, as numpy() does."""
         return self._copy().__dlpack__(**kwargs)
 
     def data_ptr(self) -> int:
-        """Where the memory is, settled now. Reading it after a further step voids the claim."""
+        """Settle now, and return the memory's address. Reading it after a step voids the claim."""
         self._settle()
         return self._memory.data_ptr()
 
     def untyped_storage(self) -> Any:
-        """As data_ptr()."""
+        """Settle now, and return the memory. Reading it after a step voids the claim."""
         self._owner.settle_all()
         return self._memory.untyped_storage()
 
     def storage(self) -> Any:
-        """As data_ptr()."""
+        """Settle now, and return the memory. Reading it after a step voids the claim."""
         self._owner.settle_all()
         return self._memory.storage()  # type: ignore[no-untyped-call]
 
@@ -175,11 +174,11 @@ class PrivateTensor(torch.Tensor):
     set_ = resize_ = share_memory_ = _stays  # type: ignore[assignment]
 
     def __copy__(self) -> Tensor:
-        """As deepcopy(): a second tensor on the same memory would not settle."""
+        """Copy deeply: a second tensor on the same memory would not settle."""
         return self.__deepcopy__({})
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
-        """A plain, settled copy; of a parameter, a parameter."""
+        """Return a plain, settled copy, which is a parameter if this is one."""
         copied = self._copy()
         if isinstance(self, nn.Parameter):
             copied = nn.Parameter(copied, self.requires_grad)
@@ -187,29 +186,29 @@ class PrivateTensor(torch.Tensor):
         return copied
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """Pickled as a plain tensor: the file says nothing of this package."""
+        """Pickle a plain tensor: the file does not name this package."""
         self._owner.settle_all()
         memory = self._memory
         if memory.untyped_storage().nbytes() != memory.numel() * memory.element_size():
-            memory = memory.clone()  # a part: not all of its storage
+            memory = memory.clone()  # a part would take all of its storage along
         if isinstance(self, nn.Parameter):
             memory = nn.Parameter(memory, self.requires_grad)
         return memory.__reduce_ex__(protocol)  # type: ignore[no-untyped-call]
 
     def __repr__(self, *, tensor_contents: Any = None) -> str:  # type: ignore[override]
-        """As the tensor it shows."""
+        """Return the text of the tensor that it shows."""
         self._settle()
         return f"PrivateTensor({self._memory!r})"
 
 
 def _makes_anew(func: Any) -> bool:
-    """Whether `func` needs only its argument's shape."""
+    """Return whether `func` needs only its argument's shape."""
     name = func._schema.name.removeprefix("aten::")
     return bool(name.endswith("_like") or name.startswith("new_"))
 
 
 def _outside(out: Tensor, shown: Iterable[PrivateTensor]) -> Tensor:
-    """What may leave: a result that lies in private memory leaves as a PrivateTensor."""
+    """Return a result as it may leave: as a PrivateTensor if it lies in private memory."""
     for one in shown:
         if out is one._memory:
             return one
@@ -220,7 +219,7 @@ def _outside(out: Tensor, shown: Iterable[PrivateTensor]) -> Tensor:
 
 
 def _reduce_for_process(shown: PrivateTensor) -> Any:
-    """For another process: a copy, because torch would move the memory to share it."""
+    """Send a copy to another process, because torch would move the memory to share it."""
     return reduce_tensor(shown._copy())  # type: ignore[no-untyped-call]
 
 
@@ -228,7 +227,7 @@ ForkingPickler.register(PrivateTensor, _reduce_for_process)
 
 
 def show(parameter: nn.Parameter, owner: RowOwner) -> Tensor:
-    """Turn the parameter, wherever it is held, into a PrivateTensor; returns its memory.
+    """Turn the parameter, wherever it is held, into a PrivateTensor, and return its memory.
 
     The object stays the same, so modules, optimizers and the user's own references follow.
     """
@@ -241,7 +240,7 @@ def show(parameter: nn.Parameter, owner: RowOwner) -> Tensor:
 
 
 def hide(parameter: Any) -> nn.Parameter:
-    """Undo show(): returns the parameter as a plain one, with the same memory.
+    """Undo show(), and return the parameter as a plain one with the same memory.
 
     It is the same object, unless something holds it weakly; then it is another one.
     """
@@ -260,7 +259,7 @@ def _swap(parameter: Any, other: Any) -> None:
     attributes = {k: v for k, v in parameter.__dict__.items() if not k.startswith("_")}
     try:
         if weakref.getweakrefs(parameter):
-            gc.collect()  # of a trace that has ended
+            gc.collect()  # a trace that has ended may hold it
         torch.utils.swap_tensors(parameter, other)  # type: ignore[no-untyped-call]
     except RuntimeError as e:
         raise UserError(

@@ -1,163 +1,25 @@
-"""The private tables of one model: what they owe, what their gradients are, how they step."""
+"""The private tables of one model, and how a step moves them."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from lazydp import _native, embedding
 from lazydp._native import PrivacyError, UserError
-from lazydp.captures import Calls, Captures
+from lazydp.captures import Captures
 from lazydp.discovery import FoundTable
 from lazydp.exchange import Exchange
 from lazydp.float_noise import FloatNoise
-from lazydp.private_tensor import PrivateTensor, hide, show
-from lazydp.rule import rule_of
-from lazydp.secure import HomeProcess
-
-Part = tuple[_native.Bags, Tensor]
-
-
-_LARGE = 1 << 22  # numbers in a table whose whole settling at every step is worth a word
-_OFTEN = 4  # steps in a row after each of which a table was read as a whole
-
-
-class PrivateTable:
-    """One weight, bound to the engine in C++ where it lies."""
-
-    def __init__(self, owner: Tables, found: FoundTable, table_id: int) -> None:
-        """Bind the weight; nothing is copied."""
-        self.owner = owner
-        self.name = found.name
-        self.weight = found.weight
-        self.rows, self.dim = self.weight.shape
-        self.modules = found.modules
-        self.param_group = found.param_group
-        self.pending: list[Part] = []  # clipped, not yet applied
-        self.frozen = False
-        self._read_whole = [0, 0]  # last after this step, and after how many steps in a row
-        self.group = owner.groups[found.param_group]
-        momentum = None
-        if owner.has_momentum(found.param_group):
-            momentum = torch.zeros_like(self.weight.detach())
-        self.memory = self.weight.detach()
-        self.address = self.memory.data_ptr()
-        self.momentum = None if momentum is None else PrivateTensor(momentum, self)
-        self.index = self.group.add(table_id, self.memory, momentum, found.padding)
-
-    def show(self) -> None:
-        """From here on the weight is read through PrivateTensor alone."""
-        show(self.weight, self)
-        name = self.name
-
-        def refuse(weight: Tensor) -> None:
-            weight.grad = None
-            raise UserError(
-                f"a gradient reached the weight of table '{name}' by another way than its forward; "
-                "it belongs to no example and can't be clipped: look rows up through the module, "
-                "and leave the weight out of the loss"
-            )
-
-        self._refusal = self.weight.register_post_accumulate_grad_hook(refuse)  # type: ignore[no-untyped-call]
-
-    def hide(self) -> None:
-        """Undo show()."""
-        self._refusal.remove()
-        plain = hide(self.weight)
-        for module in self.modules:
-            module._parameters["weight"] = plain
-        for group in self.owner.param_groups:
-            group["params"] = [plain if p is self.weight else p for p in group["params"]]
-
-    def settle(self, bags: _native.Bags) -> None:
-        """Bring these rows up to date: whoever reads them sees all noise of all steps."""
-        if self._waits():
-            self.group.settle(self.index, bags)
-            self.owner.exchange.note_read(self, bags)
-
-    def settle_ids(self, ids: Tensor) -> None:
-        """The same for row numbers as a user writes them; those below 0 count from the end."""
-        flat = ids.detach().to("cpu", torch.int64).reshape(-1)
-        flat = torch.where(flat < 0, flat + self.rows, flat).contiguous()
-        self.settle(_native.make_bags(flat, None, None, False, self.rows))
-
-    def settle_all(self) -> None:
-        """Bring every row up to date."""
-        if self._waits():
-            self._warn_if_often()
-            self.group.settle_table(self.index)
-            self.owner.exchange.note_read_all(self)
-
-    def _waits(self) -> bool:
-        """Whether rows may be owed anything. Raises in a process that was forked."""
-        if self.owner.released:
-            return False
-        self.owner.home.require("a private table is read")
-        return not self.frozen
-
-    def _warn_if_often(self) -> None:
-        now = self.group.now
-        last, streak = self._read_whole
-        if now == last:
-            return
-        self._read_whole = [now, streak + 1 if now == last + 1 else 1]
-        if self._read_whole[1] == _OFTEN and self.rows * self.dim >= _LARGE:
-            warnings.warn(
-                f"table '{self.name}' is read as a whole after every step, so that every row "
-                "receives its noise at every step, which is slow; read rows through the module, "
-                "copy the table less often, or save it with engine.save(path, model)",
-                stacklevel=4,
-            )
-
-    def freeze_or_thaw(self) -> None:
-        """Before a step opens: a weight that no longer requires a gradient takes no steps."""
-        if self.frozen == (not self.weight.requires_grad):
-            return
-        if not self.frozen:
-            self.group.settle_table(self.index)
-        else:
-            self.group.forget_debts(self.index)
-        self.frozen = not self.frozen
-
-    def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
-        """Rows that several calls or bags name count once, with the sum of what they receive."""
-        squared = torch.zeros(examples)
-        parts = [(call.bags, call.gradient, call.bags_per_example) for call in calls]
-        if _one_bag_each(calls):
-            _native.squared_norms(parts[0], squared)
-        elif examples:
-            calls.formed = _native.merge_rows(parts, squared)
-        return {self: squared.double()}
-
-    def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
-        """Keep the clipped gradient for the next step."""
-        each = factors(self).detach().to("cpu", torch.float32)
-        if _one_bag_each(calls):
-            bags, gradient = calls[0].bags, calls[0].gradient  # ours: it was copied
-        elif len(each):
-            merged = calls.formed
-            bags, gradient = merged.bags, torch.from_numpy(merged.values)
-            rows = torch.from_numpy(merged.first.astype("int64")).diff()
-            each = each.repeat_interleave(rows)
-        else:
-            return
-        gradient.mul_(each[:, None])
-        if bool((each == 0).any()):  # by selection: 0 x NaN would be NaN
-            gradient.masked_fill_(each[:, None] == 0, 0.0)
-        self.pending.append((bags, gradient))
-
-
-def _one_bag_each(calls: Calls) -> bool:
-    """Whether an example's terms all have one sign, so that nothing can cancel."""
-    return len(calls) == 1 and calls[0].bags_per_example == 1 and not len(calls[0].bags.weights)
+from lazydp.fork_guard import HomeProcess
+from lazydp.private_table import PrivateTable
+from lazydp.table_sgd import rule_of
 
 
 class Tables:
-    """All private tables of a model. Their examples are those of the dense layers' gradients."""
+    """Holds all private tables of a model. They share their examples with the dense layers."""
 
     def __init__(
         self,
@@ -165,7 +27,7 @@ class Tables:
         param_groups: list[dict[str, Any]],
         *,
         seed: _native.Seed,
-        draws: int,
+        normals_per_sample: int,
         policy: str,
         captures: Captures,
         exchange: Exchange,
@@ -178,9 +40,9 @@ class Tables:
         self.exchange = exchange
         self.after_step: list[Callable[[], None]] = []
         self.on_lookup: Callable[[PrivateTable, Tensor], None] | None = None
-        self.noise = _native.NoiseSource(seed, draws)
+        self.noise = _native.NoiseSource(seed, normals_per_sample)
         self._float_noise = {table.param_group: FloatNoise() for table in found}
-        self.param_groups = param_groups  # the optimizer's own
+        self.param_groups = param_groups  # the optimizer's own list
         self._first_step: set[int] = {table.param_group for table in found}
         self._momentum = {i: bool(g.get("momentum", 0.0)) for i, g in enumerate(param_groups)}
         self.groups: dict[int, _native.TableGroup] = {}
@@ -205,7 +67,7 @@ class Tables:
                 embedding.make_private(module, table)
 
     def has_momentum(self, param_group: int) -> bool:
-        """Whether tables of this group keep a momentum."""
+        """Return whether tables of this group keep a momentum."""
         return self._momentum[param_group]
 
     def undo(self) -> None:
@@ -241,7 +103,7 @@ class Tables:
     def rules(
         self, param_groups: list[dict[str, Any]], divisor: float, noise_std: float
     ) -> dict[int, _native.Rule]:
-        """What the next step does to the tables of each group. Raises UserError if it can't."""
+        """Return each group's rule for the next step. Raises UserError if tables can't follow."""
         rules = {}
         for index, group in self.groups.items():
             rules[index] = rule_of(
@@ -254,7 +116,7 @@ class Tables:
         return rules
 
     def step(self, rules: dict[int, _native.Rule]) -> None:
-        """Take a step: gradients now, noise when the policy says."""
+        """Take a step: gradients are applied now, noise when the policy says."""
         try:
             self.exchange.synchronise(self.all)
             for table in self.all:

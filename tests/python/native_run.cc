@@ -1,8 +1,8 @@
 // A run of the native trainer for test_native.py to repeat: native_run ALGORITHM KEY RULE (of
 // the dense weights) writes its shape, its batches, its losses and its weights before and after as
 // JSON. native_run timed ALGORITHM does so with bags of one length and no noise, for
-// benchmarks/torch_check.py. native_run release FOLDER releases a model and writes its scores of a
-// few examples.
+// benchmarks/pytorch/check.py. native_run release FOLDER releases a model and writes its scores of
+// a few examples.
 
 #include <iostream>
 #include <nlohmann/json.hpp>

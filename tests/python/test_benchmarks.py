@@ -23,11 +23,11 @@ def run(script, *arguments):
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
-def test_torch_bench_in_small(tmp_path):
+def test_native_bench_in_small(tmp_path):
     if not NATIVE.exists() or not STEPS.exists():
         pytest.skip("the C++ tests are not built")
     places = ["--native-steps", STEPS, "--native-run", NATIVE, "--json", tmp_path / "numbers.json"]
-    said = run("torch_bench.py", "--smoke", *places)
+    said = run("native.py", "--smoke", *places)
     assert "agree with the native trainer" in said
     numbers = json.loads((tmp_path / "numbers.json").read_text())
     names = {result["name"] for result in numbers["tiny"]["results"]}
@@ -44,15 +44,14 @@ def test_torch_bench_in_small(tmp_path):
 def test_the_check_sees_a_wrong_gradient(monkeypatch):
     if not NATIVE.exists():
         pytest.skip("the C++ tests are not built")
-    import torch_check
-    import torch_private
+    from pytorch import check, private
 
-    assert "agree" in torch_check.check(NATIVE)
+    assert "agree" in check.check(NATIVE)
     # Bags of repeated rows counted as if all were distinct: a norm that is too small.
     ones = lambda ids: torch.full(ids.shape[:2], float(ids.shape[2]))  # noqa: E731
-    monkeypatch.setattr(torch_private, "squared_counts", ones)
+    monkeypatch.setattr(private, "squared_counts", ones)
     with pytest.raises(SystemExit, match="differ by"):
-        torch_check.check(NATIVE)
+        check.check(NATIVE)
 
 
 def test_plugin_bench_in_small(tmp_path):
@@ -64,7 +63,7 @@ def test_plugin_bench_in_small(tmp_path):
 
 
 def test_squared_counts_count_repeats():
-    from torch_private import squared_counts
+    from pytorch.private import squared_counts
 
     ids = torch.tensor([[[7, 7, 3, 7], [1, 2, 3, 4]], [[5, 5, 6, 6], [8, 8, 8, 8]]])
     assert squared_counts(ids).tolist() == [[10.0, 4.0], [8.0, 16.0]]
@@ -73,14 +72,14 @@ def test_squared_counts_count_repeats():
 @pytest.mark.parametrize("kind", ["Eager", "EagerInBlocks", "EagerOnThreads", "Lazy"])
 def test_every_row_has_its_noise(kind):
     """30,000 coordinates: their standard deviation is known to 0.4 % (one sigma)."""
-    import torch_private
+    from pytorch import private
+    from pytorch.tables import Fused
     from shapes import Shape, draw_batch
-    from torch_tables import Fused
 
     shape = Shape([400, 600], 30, [13, 30], [1], 2)
     fused = Fused(shape)
     rate, sigma, bound, steps = 0.5, 1.0, 1e-6, 7  # gradients clipped to next to nothing
-    trainer = getattr(torch_private, kind)(fused, rate, sigma=sigma * 1e6, bound=bound)
+    trainer = getattr(private, kind)(fused, rate, sigma=sigma * 1e6, bound=bound)
     fused.weight.zero_()
     for step in range(steps):
         trainer.step(trainer.arrange(draw_batch(shape, 8, step)))

@@ -9,7 +9,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
 from lazydp import PrivacyEngine, UserError
-from lazydp.empty import CollateWithEmpty
+from lazydp.empty_batches import CollateWithEmpty
 from models import build, data
 from training import private
 

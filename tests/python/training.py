@@ -1,5 +1,7 @@
 """Short private runs, and their brute-force twins."""
 
+import io
+
 import torch
 
 from lazydp import PrivacyEngine
@@ -53,3 +55,19 @@ def reference(name, **options):
     chosen = {"sigma": 0.7, "bound": 1.3, "expected_batch": 4, "seed": 5} | options
     optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
     return model, BruteForce(model, optimizer, squared_loss, **chosen)
+
+
+def trained(name="shared", steps=1, **options):
+    model, optimizer, batches = private(build(name), noise="lazy_each_step", **seeded(), **options)
+    expected, brute = reference(name)
+    for batch, _ in zip(batches, range(steps), strict=False):
+        step(model, optimizer, batch)
+        brute.step(batch)
+    return model, optimizer, expected
+
+
+def saved(thing):
+    file = io.BytesIO()
+    torch.save(thing, file)
+    file.seek(0)
+    return torch.load(file, weights_only=True)

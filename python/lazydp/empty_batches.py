@@ -1,4 +1,4 @@
-"""Batches without examples, which Poisson samples now and then are, in the form of all others."""
+"""Makes batches without examples, which Poisson samples now and then are, like all others."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ _PLAIN = (bool, int, float, complex, str, bytes)
 
 
 class _Unknown(Exception):
-    """Part of a batch is of this type."""
+    """Part of a batch is of a type that can't be emptied."""
 
 
 class CollateWithEmpty:
-    """A loader's collate_fn that also knows what to make of no examples.
+    """A loader's collate_fn that can also collate no examples.
 
-    What it makes of one example, and of that example twice, shows along which dimension of which
-    tensor examples lie; no value of the example is kept. Workers receive it by fork or by pickle.
+    The batches that it makes of one example, and of that example twice, show along which dimension
+    of which tensor examples lie; no value of the example is kept. Workers receive it by fork or by
+    pickle.
     """
 
     def __init__(self, collate: Callable[[Any], Any], dataset: Any, *, rand_on_empty: bool) -> None:
-        """With rand_on_empty an empty batch is one example of zeros and ones, as in Opacus."""
+        """Wrap `collate`; with rand_on_empty an empty batch is one random example, as in Opacus."""
         self._collate = collate
         self._dataset = dataset
         self._rand = rand_on_empty
-        self._one_and_two: tuple[Any, Any] | None = None  # asked for at the first empty batch
+        self._one_and_two: tuple[Any, Any] | None = None  # made at the first empty batch
 
     def __call__(self, examples: Any) -> Any:
-        """A batch of these examples."""
+        """Return a batch of these examples."""
         if len(examples):
             return self._collate(examples)
         if self._one_and_two is None:
             example = self._dataset[0]
-            one, two, three = (copy.deepcopy(example) for _ in range(3))  # it may write into them
+            one, two, three = (copy.deepcopy(example) for _ in range(3))  # collate may write
             self._one_and_two = self._collate([one]), self._collate([two, three])
         try:
             return self._emptied(*self._one_and_two)
@@ -75,7 +76,7 @@ class CollateWithEmpty:
 
 
 def _rebuilt(one: Any, fields: dict[Any, Any]) -> Any:
-    """A mapping of the same kind."""
+    """Return a mapping of the same kind with these fields."""
     rebuilt = copy.copy(one)
     for key, value in fields.items():
         rebuilt[key] = value

@@ -8,8 +8,8 @@ import torch
 from torch import Tensor
 
 from dlrm import BOUND, SIGMA
-from torch_sgd import RATE, SgdByHand
-from torch_tables import BLOCK, Fused, Ready
+from pytorch.sgd import RATE, SgdByHand
+from pytorch.tables import BLOCK, Fused, Ready
 
 SMALL = 1 << 15  # elements that PyTorch works on without asking other threads
 

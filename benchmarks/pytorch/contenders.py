@@ -1,11 +1,11 @@
-"""Who is timed in make bench-torch, by name."""
+"""The contenders of make bench-torch, by name."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from torch_private import Eager, EagerInBlocks, EagerOnThreads, Eana, Lazy
-from torch_sgd import SgdByHand, SgdCompiled, SgdOfModules, SgdOfOneBag
+from pytorch.private import Eager, EagerInBlocks, EagerOnThreads, Eana, Lazy
+from pytorch.sgd import SgdByHand, SgdCompiled, SgdOfModules, SgdOfOneBag
 
 SGD: dict[str, Any] = {
     "SGD, an EmbeddingBag a table": SgdOfModules,

@@ -1,6 +1,6 @@
 """The native program beside PyTorch, in one run: steps interleaved, results as ratios.
 
-build/venv/bin/python benchmarks/torch_bench.py --json build/bench-torch.json
+build/venv/bin/python benchmarks/native.py --json build/bench-torch.json
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from typing import Any
 
 import torch
 
+from native_process import Native
 from private_engines import Opacus
+from pytorch.check import check
+from pytorch.contenders import EAGER, PRIVATE, SGD
+from pytorch.memory import peak_bytes
+from pytorch.tables import Fused
 from rounds import Ratio, Times, Trained, as_json, measure, ratio, table
 from shapes import SHAPES, Shape
-from torch_check import check
-from torch_contenders import EAGER, PRIVATE, SGD
-from torch_memory import peak_bytes
-from torch_native import Native
-from torch_tables import Fused
 
 ROOT = Path(__file__).parents[1]
 OURS = "native lazydp"

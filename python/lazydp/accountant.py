@@ -1,8 +1,9 @@
-"""What is claimed: an epsilon only while everything it rests on holds."""
+"""Accountants that claim an epsilon only while everything that it rests on holds."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
 from typing import Any
 from uuid import uuid4
 
@@ -12,26 +13,26 @@ _KEY, _RUN = "lazydp_no_claim", "lazydp_run"
 
 
 class ClaimingAccountant(IAccountant):  # type: ignore[misc]
-    """Mixed into Opacus' accountant: it knows why nothing may be claimed, and keeps every step."""
+    """A mixin for Opacus' accountants. It knows why nothing may be claimed, and keeps all steps."""
 
     history: list[Any]
-    run: str  # which run's steps these are
-    no_claim: str | None = None  # the first reason there was
+    run: str  # names the run that took these steps
+    no_claim: str | None = None  # the first reason that was given
 
     def void(self, reason: str) -> None:
-        """From here on nothing is claimed."""
+        """Claim nothing from here on, for this reason."""
         if self.no_claim is None:
             self.no_claim = reason
 
     def get_epsilon(self, delta: float, *args: Any, **kwargs: Any) -> float:
-        """As Opacus; infinite, with a warning, where nothing can be claimed."""
+        """Return what Opacus does, or infinity, with a warning, where nothing can be claimed."""
         if self.no_claim is not None:
             warnings.warn(f"{self.no_claim}: no epsilon is claimed", stacklevel=2)
             return float("inf")
         return float(super().get_epsilon(delta, *args, **kwargs))
 
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """As Opacus, with the reason."""
+        """Return Opacus' state, with the run and the reason for no claim."""
         state = super().state_dict(*args, **kwargs)
         state[_RUN] = self.run
         if self.no_claim is not None:
@@ -41,8 +42,8 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
     def load_state_dict(self, state_dict: Any) -> None:
         """Go on from a ledger. Steps that were taken stay on the account.
 
-        A run that goes back to an earlier checkpoint has taken the steps since then, and what it
-        saw of them may have been why it went back.
+        A run that goes back to an earlier checkpoint has taken the steps since then, and may have
+        gone back because of what they showed.
         """
         taken = self.history
         super().load_state_dict(state_dict)
@@ -58,7 +59,7 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
             self.void(state_dict[_KEY])
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """A copy knows the same: its class has no name of its own."""
+        """Rebuild the mixed class, which has no name of its own, so that a copy knows the same."""
         return _again, (type(self).__mro__[2], self.__dict__.copy())
 
 
@@ -69,7 +70,7 @@ def _again(plain: Any, state: dict[str, Any]) -> Any:
 
 
 def _begins_with(history: list[Any], other: list[Any]) -> bool:
-    """Whether a ledger of (noise, rate, steps) is another one with further steps, or the same."""
+    """Return whether a ledger of (noise, rate, steps) is `other`, or `other` with further steps."""
     if len(other) > len(history):
         return False
     if not other:
@@ -82,8 +83,22 @@ def _begins_with(history: list[Any], other: list[Any]) -> bool:
     )
 
 
+def reasons_against_a_claim(
+    *, noise: str, noise_generator: Any, poisson_sampling: bool, sample_generator: Any
+) -> Iterator[str]:
+    """Yield every reason why these choices of make_private allow no epsilon to be claimed."""
+    if noise == "touched_rows":
+        yield "noise='touched_rows' shows which rows nobody used"
+    if noise_generator is not None:
+        yield "noise_generator makes noise that repeats, and can be predicted"
+    if not poisson_sampling:
+        yield "with poisson_sampling=False batches are not the samples that accounting assumes"
+    elif sample_generator is not None:
+        yield "the loader's generator makes samples that repeat, and can be predicted"
+
+
 def claiming(accountant: Any) -> Any:
-    """The accountant, as one that knows what may be claimed."""
+    """Turn the accountant, in place, into one that knows what may be claimed."""
     accountant.run = uuid4().hex
     return _mixed(accountant)
 

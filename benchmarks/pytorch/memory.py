@@ -1,4 +1,4 @@
-"""The peak memory of one contender alone: torch_memory.py SHAPE GIGABYTES BATCH NAME"""
+"""The peak memory of one contender alone: python -m pytorch.memory SHAPE GIGABYTES BATCH NAME"""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+from pytorch.contenders import ALL
+from pytorch.tables import Fused
 from rounds import Trained, measure
 from shapes import SHAPES
-from torch_contenders import ALL
-from torch_tables import Fused
 
 
 def peak_of(process: int | str) -> int:
@@ -21,8 +21,8 @@ def peak_of(process: int | str) -> int:
 
 def peak_bytes(shape: str, gigabytes: float, batch: int, name: str) -> int:
     """Measured in a process of its own, over three steps (one of them, if noise is eager)."""
-    words = [sys.executable, __file__, shape, str(gigabytes), str(batch), name]
-    return int(subprocess.check_output(words))
+    words = [sys.executable, "-m", "pytorch.memory", shape, str(gigabytes), str(batch), name]
+    return int(subprocess.check_output(words, cwd=Path(__file__).parents[1]))
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""How a parameter group moves tables: torch's SGD, whatever optimizer moves the dense layers."""
+"""Parameter groups move tables by torch's SGD, whatever optimizer moves the dense layers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def sgd_group(
     weight_decay: float = 0.0,
     nesterov: bool = False,
 ) -> dict[str, Any]:
-    """A parameter group for tables inside any torch optimizer: SGD moves them, with this rate.
+    """Return a parameter group for tables, in any torch optimizer: SGD moves them, with this rate.
 
     Noise that comes late can be exact only where a step is linear in the gradient. So
     ``torch.optim.Adam([{"params": dense}, lazydp.sgd_group(tables, lr=1.0)])`` trains dense layers
@@ -50,7 +50,7 @@ def require_sgd(name: str, optimizer: optim.Optimizer, group: dict[str, Any]) ->
 
 
 def rule_of(group: dict[str, Any], *, first: bool, divisor: float, noise_std: float) -> Rule:
-    """What the next step does to tables of this group."""
+    """Return the rule by which the next step moves tables of this group."""
     return Rule(
         learning_rate=float(group["lr"]),
         weight_decay=float(group.get("weight_decay", 0.0)),

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from pytorch.net import Net
+from pytorch.private import Eager, EagerInBlocks, EagerOnThreads, Eana, Lazy
+from pytorch.sgd import SgdByHand, SgdOfModules, SgdOfOneBag
+from pytorch.tables import Fused
 from shapes import Batch, Shape
-from torch_net import Net
-from torch_private import Eager, EagerInBlocks, EagerOnThreads, Eana, Lazy
-from torch_sgd import SgdByHand, SgdOfModules, SgdOfOneBag
-from torch_tables import Fused
 
 TOLERANCE = 2e-5
 

@@ -1,8 +1,8 @@
-"""Every other layer: Opacus' grad samplers form the gradient of each example.
+"""Opacus' grad samplers form the gradient of each example of every other layer.
 
 The layer computes with detached parameters, so that no gradient of the whole batch ever exists;
-inputs and output gradients are kept, and become gradients of examples when a step clips them. What
-is measured is then what is applied.
+inputs and output gradients are kept, and become gradients of examples when a step clips them. The
+gradients that are measured are then the ones that are applied.
 """
 
 from __future__ import annotations
@@ -23,45 +23,45 @@ from lazydp.captures import Calls, Captures
 from lazydp.linear import add_to_sum, plain_copy
 
 Sampler = Callable[[nn.Module, list[Tensor], Tensor], dict[nn.Parameter, Tensor]]
-_OF_PARTS = (DPRNN, DPLSTM, DPGRU)  # their parts are sampled, not they
+_OF_PARTS = (DPRNN, DPLSTM, DPGRU)  # samplers form the gradients of their parts
 
 
 @dataclass
-class SampledCall:
+class GradSamplerCall:
     """One call of a module."""
 
-    layer: SampledLayers
-    module: SampledModule
+    layer: GradSamplerLayers
+    module: GradSamplerModule
     inputs: list[Tensor]
     examples: int
-    versions: list[int]  # of the inputs, when they were kept
+    versions: list[int]  # the inputs' versions when they were kept
     gradient: Tensor | None = None
 
     @property
     def inputs_changed(self) -> bool:
-        """Whether something was written into them since."""
+        """Whether the inputs were written to since they were kept."""
         return [t._version for t in self.inputs] != self.versions
 
     @property
     def name(self) -> str:
-        """How messages name the module."""
+        """The module's name in messages."""
         return self.layer.names[self.module]
 
-    def with_gradient(self, gradient: Tensor) -> SampledCall:
-        """The call, once backward has come by."""
+    def with_gradient(self, gradient: Tensor) -> GradSamplerCall:
+        """Return the call with the gradient of its output."""
         return replace(self, versions=[t._version for t in self.inputs], gradient=gradient)
 
 
-class SampledModule(nn.Module):
-    """Mixed into the class of a module whose examples' gradients are formed one by one."""
+class GradSamplerModule(nn.Module):
+    """A mixin for modules whose examples' gradients are formed one by one."""
 
-    _lazydp_layer: SampledLayers
+    _lazydp_layer: GradSamplerLayers
     _lazydp_plain: type[nn.Module]
     _lazydp_sampler: Sampler
 
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """As the plain module does."""
+        """Compute as the plain module does, and keep the call."""
         layer = self._lazydp_layer
         trains = any(p.requires_grad for p in self.parameters())
         if not (layer.captures.begin_forward() and trains):
@@ -74,11 +74,11 @@ class SampledModule(nn.Module):
                 f"layer {layer.name_of(self)} returns a {type(output).__name__}; a layer with "
                 "parameters must return one tensor, or the gradients of examples can't be formed"
             )
-        call = SampledCall(layer, self, inputs, layer.examples_of(self, inputs), [])
+        call = GradSamplerCall(layer, self, inputs, layer.examples_of(self, inputs), [])
         return layer.captures.attach(output, call)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:
-        """A plain copy."""
+        """Return a plain copy."""
         return plain_copy(self, self._lazydp_plain, memo)
 
 
@@ -100,8 +100,8 @@ def _detached(module: nn.Module) -> Iterator[None]:
 
 
 @contextmanager
-def _plain(module: SampledModule) -> Iterator[None]:
-    """Samplers ask for the very type of a module."""
+def _plain(module: GradSamplerModule) -> Iterator[None]:
+    """Make the module plain for a while: samplers look at its exact type."""
     private = type(module)
     module.__class__ = module._lazydp_plain  # type: ignore[assignment]
     try:
@@ -111,9 +111,9 @@ def _plain(module: SampledModule) -> Iterator[None]:
 
 
 def _before_recurrent(module: nn.Module, args: Any) -> None:
-    """Examples of a recurrent layer must be in the batch's order, as in every other layer."""
+    """Raise UserError unless a recurrent layer's examples are in the order of the batch."""
     for part in module.modules():
-        part.__dict__.pop("max_batch_len", None)  # of an earlier, packed sequence
+        part.__dict__.pop("max_batch_len", None)  # left by an earlier, packed sequence
     packed = args[0] if args else None
     order = packed.sorted_indices if isinstance(packed, PackedSequence) else None
     if order is not None and not torch.equal(order, torch.arange(len(order), device=order.device)):
@@ -124,8 +124,8 @@ def _before_recurrent(module: nn.Module, args: Any) -> None:
         )
 
 
-class SampledLayers:
-    """All such modules of a model as one layer: parameters may be shared among them."""
+class GradSamplerLayers:
+    """Holds all such modules of a model as one layer: parameters may be shared among them."""
 
     def __init__(
         self,
@@ -135,12 +135,12 @@ class SampledLayers:
         *,
         kept: bool,
     ) -> None:
-        """Turn the modules into their private twins. Unless `kept`, samples are formed twice."""
+        """Turn the modules into their private twins. Unless `kept`, gradients are formed twice."""
         self.captures = captures
         self._kept = kept
         self.names: dict[nn.Module, str] = {}
         self.parameters: list[nn.Parameter] = []
-        for name, module in find_sampled(model):
+        for name, module in find_grad_sampled(model):
             self.names[module] = name
             self._add(module, samplers)
         self._orders = [
@@ -157,7 +157,7 @@ class SampledLayers:
         module.__dict__["_lazydp_layer"] = self
         module.__dict__["_lazydp_plain"] = plain
         module.__dict__["_lazydp_sampler"] = sampler
-        module.__class__ = type(f"Private{plain.__name__}", (SampledModule, plain), {})
+        module.__class__ = type(f"Private{plain.__name__}", (GradSamplerModule, plain), {})
         known = set(self.parameters)
         self.parameters += [p for p in module.parameters() if p.requires_grad and p not in known]
 
@@ -171,11 +171,11 @@ class SampledLayers:
                 module.__dict__.pop(key, None)
 
     def name_of(self, module: nn.Module) -> str:
-        """How messages name a module."""
+        """Return the module's name and type for messages."""
         return f"'{self.names[module]}' ({type(module).__name__.removeprefix('Private')})"
 
-    def inputs_of(self, module: SampledModule, args: Any, kwargs: Any) -> list[Tensor]:
-        """The tensors that a module was called with."""
+    def inputs_of(self, module: GradSamplerModule, args: Any, kwargs: Any) -> list[Tensor]:
+        """Return the tensors that a module was called with."""
         tensors = [t.detach() for t in args if isinstance(t, Tensor)]
         several = len(tensors) != 1 or any(isinstance(t, Tensor) for t in kwargs.values())
         if several and module._lazydp_sampler is ft_compute_per_sample_gradient:
@@ -186,25 +186,25 @@ class SampledLayers:
             )
         return tensors
 
-    def _batch_dim(self, module: SampledModule) -> int:
+    def _batch_dim(self, module: GradSamplerModule) -> int:
         return 0 if issubclass(module._lazydp_plain, RNNLinear) else self.captures.batch_dim
 
-    def examples_of(self, module: SampledModule, inputs: list[Tensor]) -> int:
-        """How many examples a call has; a step of a packed sequence has only the longest ones."""
+    def examples_of(self, module: GradSamplerModule, inputs: list[Tensor]) -> int:
+        """Return the examples of a call; a step of a packed sequence has only the longest ones."""
         longest: int | None = module.__dict__.get("max_batch_len")
         if longest is not None:
             return longest
         return inputs[-1].shape[self._batch_dim(module)]
 
     def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
-        """By parameter: a parameter of several modules, or calls, has one gradient."""
+        """Measure by parameter: a parameter of several modules, or calls, has one gradient."""
         samples = self._form(calls)
         if self._kept:
             calls.formed = samples
         return {p: _squared(g).double().cpu() for p, g in samples.items()}
 
     def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
-        """A weighted sum of what was measured."""
+        """Add a weighted sum of the gradients that were measured."""
         samples = calls.formed if self._kept else self._form(calls)
         for p, sample in samples.items():
             each = factors(p).to(sample.device, p.dtype)
@@ -237,10 +237,10 @@ def _squared(samples: Tensor) -> Tensor:
     return norms.square()
 
 
-def find_sampled(model: nn.Module) -> Iterable[tuple[str, nn.Module]]:
-    """The modules whose own parameters are trained and that no other kind of layer takes care of.
+def find_grad_sampled(model: nn.Module) -> Iterable[tuple[str, nn.Module]]:
+    """Yield the modules that train parameters and that no other kind of layer takes care of.
 
-    Tables and factored linear layers are private already when this is asked.
+    Tables and factored linear layers are private already when this is called.
     """
     for name, module in model.named_modules():
         own = [p for p in module.parameters(recurse=False) if p.requires_grad]

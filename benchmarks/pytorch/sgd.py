@@ -7,9 +7,9 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from dlrm import Dlrm, Sgd
+from pytorch.net import Net
+from pytorch.tables import Fused, Ready
 from shapes import Batch
-from torch_net import Net
-from torch_tables import Fused, Ready
 
 RATE = 1e-6  # as `lazydp bench steps`: weights stay what they were
 

@@ -1,4 +1,4 @@
-"""What one rank has to tell about one table, as a few vectors that any network can carry."""
+"""One rank's message to the others about one table: a few vectors that any network can carry."""
 
 from __future__ import annotations
 
@@ -10,29 +10,28 @@ import torch
 from torch import Tensor
 
 from lazydp import _native
+from lazydp.lookup import Part
 
 if TYPE_CHECKING:
-    from lazydp.tables import PrivateTable
-
-Part = tuple[_native.Bags, Tensor]
+    from lazydp.private_table import PrivateTable
 
 
 @dataclass
-class News:
-    """Rows that were read here, and the clipped gradients of bags."""
+class ReplicaMessage:
+    """Holds the rows that were read on a rank, and its bags with their clipped gradients."""
 
     read_all: bool
-    read: Tensor  # rows
-    ids: Tensor  # of all bags, one after the other
-    lengths: Tensor  # of each bag
-    weights: Tensor  # of each id
+    read: Tensor  # row numbers
+    ids: Tensor  # all bags' row numbers, one bag after the other
+    lengths: Tensor  # ids of each bag
+    weights: Tensor  # one for each id
     gradient: Tensor  # bags x dim
 
     SIZES: ClassVar[int] = 4
 
     @classmethod
-    def of(cls, *, read_all: bool, read: Tensor, parts: Sequence[Part], dim: int) -> News:
-        """All parts as one. A mean is a sum with weights."""
+    def of(cls, *, read_all: bool, read: Tensor, parts: Sequence[Part], dim: int) -> ReplicaMessage:
+        """Join all parts into one message. A mean becomes a sum with weights."""
         ids, lengths, weights, gradients = [torch.empty(0, dtype=torch.int64)], [], [], []
         lengths.append(ids[0])
         for bags, gradient in parts:
@@ -57,28 +56,28 @@ class News:
 
     @property
     def sizes(self) -> list[int]:
-        """SIZES numbers that say how to take the vectors apart."""
+        """The SIZES numbers by which the vectors are taken apart."""
         return [int(self.read_all), len(self.read), len(self.ids), len(self.lengths)]
 
     def whole_numbers(self) -> Tensor:
-        """Rows and lengths in one vector."""
+        """Return rows and lengths in one vector."""
         return torch.cat([self.read, self.ids, self.lengths])
 
     def floats(self) -> Tensor:
-        """Weights and gradients in one vector."""
+        """Return weights and gradients in one vector."""
         return torch.cat([self.weights, self.gradient.flatten()])
 
     def part(self, rows: int) -> Part:
-        """The gradients, for a table of so many rows."""
+        """Return the bags and their gradients, for a table of so many rows."""
         ends = torch.cat([torch.zeros(1, dtype=torch.int64), self.lengths.cumsum(0)])
         return _native.make_bags(self.ids, ends, self.weights, False, rows), self.gradient
 
 
 def unpack(
     tables: Sequence[PrivateTable], sizes: Sequence[Sequence[int]], whole: Tensor, floats: Tensor
-) -> list[News]:
-    """One rank's news of all tables."""
-    news = []
+) -> list[ReplicaMessage]:
+    """Return one rank's messages about all tables."""
+    messages = []
     for table, (read_all, read, ids, bags) in zip(tables, sizes, strict=True):
         dim = table.weight.shape[1]
         rows, row_ids, lengths, whole = torch.split(  # type: ignore[no-untyped-call]
@@ -89,5 +88,5 @@ def unpack(
         )
         gradient = gradient.view(bags, dim)
         of_table = (rows, row_ids, lengths, weights, gradient)
-        news.append(News(bool(read_all), *(t.contiguous() for t in of_table)))
-    return news
+        messages.append(ReplicaMessage(bool(read_all), *(t.contiguous() for t in of_table)))
+    return messages

@@ -1,4 +1,4 @@
-"""settle="ahead": the paper's two-entry queue. Rows of the next batch catch up with the update."""
+"""settle="ahead", the paper's two-entry queue: rows of the next batch catch up with the update."""
 
 from __future__ import annotations
 
@@ -8,20 +8,21 @@ from typing import Any
 from torch import Tensor
 
 from lazydp import _native
-from lazydp.batches import Fetching, HandingOutLoader
-from lazydp.tables import PrivateTable, Tables
+from lazydp.private_table import PrivateTable
+from lazydp.recording_loader import Fetching, RecordingLoader
+from lazydp.tables import Tables
 
 
-class AheadLoader:
+class LookaheadLoader:
     """A loader that knows the batch after the one it hands out.
 
-    Which of a batch's tensors names rows of which table is learnt by watching: where a table is
-    asked for a tensor of the batch, or a part of one, the same part of the next batch names the
-    rows that will be read next. Rows that can't be foreseen settle when they are read, as always.
+    It watches look-ups to learn which tensor of a batch names rows of which table: where a table is
+    given a tensor of the batch, or a part of one, the same part of the next batch names the rows
+    that will be read next. Rows that can't be foreseen settle when they are read, as always.
     """
 
-    def __init__(self, loader: HandingOutLoader, tables: Tables) -> None:
-        """Wrap a loader; everything else about it stays."""
+    def __init__(self, loader: RecordingLoader, tables: Tables) -> None:
+        """Wrap a loader, which stays as it is otherwise."""
         self._loader = loader
         self._tables = tables
         self._now: list[Tensor] = []
@@ -31,21 +32,21 @@ class AheadLoader:
         tables.on_lookup = self._learn
 
     def __getattr__(self, name: str) -> Any:
-        """Whatever else a loader has."""
+        """Return any other attribute of the loader."""
         if name.startswith("__") or name == "_loader":
             raise AttributeError(name)
         return getattr(self._loader, name)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
-        """As the loader: a copy knows no tables."""
+        """Pickle the loader alone: a copy knows no tables."""
         return self._loader.__reduce_ex__(protocol)
 
     def __len__(self) -> int:
-        """As many batches as the loader has."""
+        """Return the number of the loader's batches."""
         return len(self._loader)
 
     def __iter__(self) -> Iterator[Any]:
-        """The loader's batches, each when the one after it is known."""
+        """Yield the loader's batches, each when the one after it is known."""
         batches = self._loader.fetching()
         current = _fetched(batches)
         while current is not None:
@@ -74,7 +75,7 @@ class AheadLoader:
 
 
 def _fetched(batches: Fetching) -> tuple[Any, int | None] | None:
-    """The next batch and its size; None at the end."""
+    """Return the next batch and its size; None at the end."""
     try:
         return batches.fetch()
     except StopIteration:
@@ -82,7 +83,7 @@ def _fetched(batches: Fetching) -> tuple[Any, int | None] | None:
 
 
 def _tensors(batch: Any) -> Iterator[Tensor]:
-    """All tensors in a batch, in a fixed order."""
+    """Yield all tensors in a batch, in a fixed order."""
     if isinstance(batch, Tensor):
         yield batch
     elif isinstance(batch, dict):
@@ -94,7 +95,7 @@ def _tensors(batch: Any) -> Iterator[Tensor]:
 
 
 def _part(whole: Tensor, part: Tensor) -> Any:
-    """Which column of a [batch, columns, …] tensor a view is; None: all of it."""
+    """Return the columns of a [batch, columns, …] tensor that a view covers; None for all."""
     if whole.dim() < 2 or part.numel() == whole.numel() or whole.stride(1) == 0:
         return None
     offset = part.storage_offset() - whole.storage_offset()

@@ -6,7 +6,7 @@ import json
 import subprocess
 from pathlib import Path
 
-from torch_memory import peak_of
+from pytorch.memory import peak_of
 
 
 class Native:
