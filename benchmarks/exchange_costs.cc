@@ -1,5 +1,6 @@
 // Measures the cost of a message between ranks on this machine, and of a byte: the coefficients of
-// docs/scaling.md. Usage: mpirun -n R exchange_costs. The first rank prints one line of JSON.
+// docs/measurements/scaling.md. Usage: mpirun -n R exchange_costs. The first rank prints one line
+// of JSON.
 
 #include <algorithm>
 #include <chrono>

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What a step of LazyDP costs on R ranks: docs/scaling.md's model, with its coefficients.
+"""What a step of LazyDP costs on R ranks: docs/measurements/scaling.md's model, with its coefficients.
 
-Usage: scaling_model.py    prints the tables of docs/scaling.md
+Usage: scaling_model.py    prints the tables of docs/measurements/scaling.md
 """
 
 import dataclasses

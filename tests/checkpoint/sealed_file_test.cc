@@ -19,7 +19,7 @@ std::string noise(std::size_t size) {
 
 void seal(const std::string& path, const std::string& bytes, const Passphrase* passphrase) {
   AtomicFile file(path, 0600);
-  SealedWriter writer(file, lock);
+  SealedWriter writer(file, passphrase);
   const std::size_t half = bytes.size() / 2;
   writer.write(std::as_bytes(std::span(bytes).first(half)));
   writer.write(std::as_bytes(std::span(bytes).subspan(half)));
@@ -28,7 +28,7 @@ void seal(const std::string& path, const std::string& bytes, const Passphrase* p
 }
 
 std::string unseal(const std::string& path, std::size_t size, const Passphrase* passphrase) {
-  SealedReader reader(path, lock);
+  SealedReader reader(path, passphrase);
   std::string bytes(size, '\0');
   reader.read(std::as_writable_bytes(std::span(bytes)));
   reader.finish();
@@ -46,24 +46,24 @@ TEST_P(Sealed, IsReadBackAsItWasWritten) {
   for (const std::size_t size :
        {std::size_t{0}, std::size_t{1}, std::size_t{4} << 20, (std::size_t{9} << 20) + 5}) {
     const std::string bytes = noise(size);
-    seal(folder_ / "file", bytes, lock());
-    EXPECT_EQ(unseal(folder_ / "file", size, lock()), bytes);
+    seal(folder_ / "file", bytes, passphrase());
+    EXPECT_EQ(unseal(folder_ / "file", size, passphrase()), bytes);
   }
 }
 
 TEST_P(Sealed, OfNothingHasNothingToRead) {
-  seal(folder_ / "file", "", lock());
-  EXPECT_THROW(unseal(folder_ / "file", 1, lock()), IoError);
+  seal(folder_ / "file", "", passphrase());
+  EXPECT_THROW(unseal(folder_ / "file", 1, passphrase()), IoError);
 }
 
 TEST_P(Sealed, NoBitCanBeFlippedAndNoByteCutOrAdded) {
   const std::string bytes = noise(3000);
-  seal(folder_ / "file", bytes, lock());
+  seal(folder_ / "file", bytes, passphrase());
   const std::string whole = contents(folder_ / "file");
   const auto refused = [&](const std::string& changed) {
     folder_.write("changed", changed);
     try {
-      unseal(folder_ / "changed", bytes.size(), lock());
+      unseal(folder_ / "changed", bytes.size(), passphrase());
       return false;
     } catch (const IoError&) {
       return true;
@@ -87,10 +87,10 @@ INSTANTIATE_TEST_SUITE_P(PlainAndLocked, Sealed, testing::Bool());
 
 TEST(Lock, AnotherPassphraseOrNoneDoesNotOpen) {
   const TemporaryFolder folder;
-  const Passphrase lock("correct horse battery staple");
+  const Passphrase passphrase("correct horse battery staple");
   const Passphrase other("correct horse battery stable");
   const std::string bytes = noise(1000);
-  seal(folder / "file", bytes, &lock);
+  seal(folder / "file", bytes, &passphrase);
   EXPECT_TRUE(SealedReader::locked(folder / "file"));
   EXPECT_THROW(unseal(folder / "file", bytes.size(), &other), UserError);
   EXPECT_THROW(unseal(folder / "file", bytes.size(), nullptr), UserError);
@@ -99,11 +99,11 @@ TEST(Lock, AnotherPassphraseOrNoneDoesNotOpen) {
 
 TEST(Lock, DoesNotTakeAFileThatAnybodyCanHaveWritten) {
   const TemporaryFolder folder;
-  const Passphrase lock("correct horse battery staple");
+  const Passphrase passphrase("correct horse battery staple");
   const std::string bytes = noise(1000);
   seal(folder / "file", bytes, nullptr);
-  EXPECT_THROW(unseal(folder / "file", bytes.size(), &lock), UserError);
-  EXPECT_THROW(verify_sealed(folder / "file", &lock), UserError);
+  EXPECT_THROW(unseal(folder / "file", bytes.size(), &passphrase), UserError);
+  EXPECT_THROW(verify_sealed(folder / "file", &passphrase), UserError);
 }
 
 TEST(SealedFile, OfTheFutureIsRefusedByName) {

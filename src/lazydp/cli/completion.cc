@@ -33,7 +33,7 @@ std::string escaped(std::string_view text, std::string_view special) {
 }
 
 // Returns `text` in single quotes, for sh and zsh.
-std::string quoted(std::string_view text) {
+std::string shell_quoted(std::string_view text) {
   std::string out = "'";
   for (const char letter : text)
     out += letter == '\'' ? std::string("'\\''") : std::string(1, letter);
@@ -97,7 +97,7 @@ std::string bash(std::span<const Verb> verbs) {
   for (const Flag& flag : all_flags()) {
     if (flag.hint.empty()) continue;
     const FlagValues values = values_of(flag);
-    const std::string what = "words=" + quoted(joined(values.words, " ")) +
+    const std::string what = "words=" + shell_quoted(joined(values.words, " ")) +
                              " files=" + (values.files ? "yes" : "''") + " before=value";
     followed[what].emplace_back(flag.name);
   }
@@ -112,8 +112,9 @@ std::string bash(std::span<const Verb> verbs) {
     for (const Flag& flag : flags_of(verb)) words.emplace_back(flag.name);
     words.emplace_back("--help");
     const bool two = verb.name.find(' ') != std::string_view::npos;
-    out << "      " << (two ? quoted(verb.name) : std::string(verb.name) + "' '*") << ") words='"
-        << joined(words, " ") << "'" << (operands.files ? " files=yes" : "") << " ;;\n";
+    out << "      " << (two ? shell_quoted(verb.name) : std::string(verb.name) + "' '*")
+        << ") words='" << joined(words, " ") << "'" << (operands.files ? " files=yes" : "")
+        << " ;;\n";
   }
   out << "    esac\n  fi\n"
          "  COMPREPLY=($(compgen -W \"$words\" -- \"$word\"))\n"
@@ -137,7 +138,7 @@ std::string zsh_argument(const Flag& flag) {
     if (!values.words.empty()) text += "(" + joined(values.words, " ") + ")";
     if (values.words.empty() && values.files) text += "_files";
   }
-  return quoted(text);
+  return shell_quoted(text);
 }
 
 void zsh_verb(std::ostream& out, const Verb& verb, const std::string& indent) {
@@ -154,7 +155,7 @@ void zsh_verb(std::ostream& out, const Verb& verb, const std::string& indent) {
 
 void zsh_choice(std::ostream& out, const std::string& indent, const Words& described) {
   out << indent << "local -a known=(\n";
-  for (const std::string& word : described) out << indent << "  " << quoted(word) << "\n";
+  for (const std::string& word : described) out << indent << "  " << shell_quoted(word) << "\n";
   out << indent << ")\n" << indent << "_describe verb known\n";
 }
 

@@ -107,8 +107,7 @@ constexpr std::array kFlags = {
          "how batches are drawn; shuffled claims no epsilon; poisson; for sgd without "
          "--privacy-unit shuffled"},
     Flag{"--sampling-rate", &G::sampling_rate, kMechanism | kAudit, "Q", kData,
-         "probability that an example joins a step; instead of --batch (lazydp audit: 1, with "
-         "--one-run 0.25)"},
+         "probability that an example joins a step; instead of --batch (lazydp audit: 1)"},
     Flag{"--batch", &G::batch, kRuns | kCosts, "N", kData, "expected examples in a step"},
     Flag{"--steps", &G::steps, kMechanism | kAudit, "N", kData, "how many steps to train"},
     Flag{"--epochs", &G::epochs, kMechanism, "X", kData,

@@ -34,7 +34,7 @@ void fill(MatrixView c, float value) {
 }
 
 // With AVX-512 oneDNN is a tenth to a sixth faster than OpenBLAS 0.3.21, without it a tenth to a
-// third slower (docs/performance.md).
+// third slower (docs/measurements/performance.md).
 #if defined(LAZYDP_ONEDNN) && defined(__x86_64__)
 bool onednn_is_faster() {
   static const bool faster = __builtin_cpu_supports("avx512f") != 0;

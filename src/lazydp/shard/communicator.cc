@@ -16,8 +16,8 @@ class Alone final : public Communicator {
   void broadcast(std::span<std::byte>, int) override {}
   void add_up(std::span<float>) override {}
   void add_up(std::span<double>) override {}
-  void send(std::span<const std::byte>, int) override { nobody(); }
-  void receive(std::span<std::byte>, int) override { nobody(); }
+  void send(std::span<const std::byte>, int) override { no_other_rank(); }
+  void receive(std::span<std::byte>, int) override { no_other_rank(); }
 
  private:
   void exchange(Slices<const void> out, Slices<void> in) override {
@@ -25,7 +25,7 @@ class Alone final : public Communicator {
     const std::size_t bytes = out.counts[0] * sizeof(std::uint32_t);
     if (bytes > 0) std::memcpy(in.data, out.data, bytes);  // an empty slice may have a null pointer
   }
-  [[noreturn]] static void nobody() { throw InternalError("there is no other rank"); }
+  [[noreturn]] static void no_other_rank() { throw InternalError("there is no other rank"); }
 };
 
 }  // namespace
