@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "lazydp/checkpoint/checkpoint_folder.h"
+#include "lazydp/embedding/first_weights.h"
 #include "lazydp/export/export_weights.h"
 #include "lazydp/release/release.h"
 #include "tests/support/runs.h"

@@ -10,6 +10,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
+#include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/pooling.h"
 
 namespace lazydp {

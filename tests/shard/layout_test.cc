@@ -4,6 +4,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/data/samplers.h"
+#include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"
 
 namespace lazydp {

@@ -12,6 +12,7 @@
 
 #include "lazydp/data/dataset.h"
 #include "lazydp/data/samplers.h"
+#include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/model/dlrm.h"
 

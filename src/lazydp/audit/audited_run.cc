@@ -11,6 +11,7 @@
 
 #include "lazydp/checkpoint/checkpoint_folder.h"
 #include "lazydp/data/privacy_units.h"
+#include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/storage/table_files.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/model/dlrm.h"

@@ -7,6 +7,7 @@
 
 #include "lazydp/audit/canary.h"
 #include "lazydp/base/parallel.h"
+#include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/model/dlrm.h"
 #include "lazydp/random/stream.h"

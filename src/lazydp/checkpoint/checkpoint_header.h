@@ -8,11 +8,8 @@
 
 #include "lazydp/checkpoint/sealed_file.h"
 #include "lazydp/embedding/storage/table_files.h"
-#include "lazydp/noise/dense_optimizer.h"
-#include "lazydp/noise/variance_clock.h"
-#include "lazydp/privacy/ledger.h"
+#include "lazydp/privacy/ledger_json.h"
 #include "lazydp/random/seed.h"
-#include "lazydp/train/plan_json.h"
 
 namespace lazydp {
 
@@ -25,16 +22,6 @@ struct OptimizerHead {
   Step steps = 0;
   std::uint64_t bytes = 0;
 };
-
-OptimizerHead head_of(DenseOptimizer& optimizer);
-
-void write_state(SealedWriter& file, DenseOptimizer& optimizer);
-
-// Reads the dense optimizer's state. A run that branches from a settled state may choose another
-// rule, which begins afresh. Throws UserError for another rule, or another number of weights, if
-// the state is not settled.
-void read_state(SealedReader& file, const OptimizerHead& there, Settled settled,
-                DenseOptimizer& optimizer);
 
 // A file with all weights of a run, every row settled through `step`. Tables in files read from it
 // the rows that they have not needed since.

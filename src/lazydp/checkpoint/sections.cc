@@ -242,4 +242,30 @@ TableFiles::FirstValues rows_of_file(const std::string& path, const SettledRows&
   };
 }
 
+OptimizerHead head_of(DenseOptimizer& optimizer) {
+  OptimizerHead head{.rule = std::string(dense_rule_name(optimizer.rule())),
+                     .steps = optimizer.steps()};
+  for (const std::span<float> state : optimizer.state()) head.bytes += state.size_bytes();
+  return head;
+}
+
+void write_state(SealedWriter& file, DenseOptimizer& optimizer) {
+  for (const std::span<float> state : optimizer.state()) file.write(std::as_bytes(state));
+}
+
+void read_state(SealedReader& file, const OptimizerHead& there, Settled settled,
+                DenseOptimizer& optimizer) {
+  const OptimizerHead here = head_of(optimizer);
+  if (there.rule == here.rule && there.bytes == here.bytes) {
+    for (const std::span<float> state : optimizer.state()) {
+      file.read(std::as_writable_bytes(state));
+    }
+    return optimizer.restore_steps(there.steps);
+  }
+  if (settled == Settled::no || there.rule == here.rule) {
+    throw UserError("the checkpoint is of another optimizer of the dense weights: " + there.rule);
+  }
+  file.skip(there.bytes);
+}
+
 }  // namespace lazydp

@@ -9,6 +9,7 @@
 #include "lazydp/checkpoint/checkpoint_header.h"
 #include "lazydp/checkpoint/sealed_file.h"
 #include "lazydp/embedding/storage/table_files.h"
+#include "lazydp/noise/dense_optimizer.h"
 #include "lazydp/train/plan_json.h"
 #include "lazydp/train/trainer.h"
 
@@ -73,5 +74,15 @@ void read_sections(SealedReader& file, const TrainingState& state, Settled settl
 // row is needed. Throws IoError if the file at `path` is not the one that was written, UserError if
 // it holds no such tables.
 TableFiles::FirstValues rows_of_file(const std::string& path, const SettledRows& rows);
+
+OptimizerHead head_of(DenseOptimizer& optimizer);
+
+void write_state(SealedWriter& file, DenseOptimizer& optimizer);
+
+// Reads the dense optimizer's state. A run that branches from a settled state may choose another
+// rule, which begins afresh. Throws UserError for another rule, or another number of weights, if
+// the state is not settled.
+void read_state(SealedReader& file, const OptimizerHead& there, Settled settled,
+                DenseOptimizer& optimizer);
 
 }  // namespace lazydp

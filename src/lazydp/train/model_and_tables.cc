@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "lazydp/embedding/first_weights.h"
 #include "lazydp/random/stream.h"
 
 namespace lazydp {

@@ -3,7 +3,7 @@
 
 #include "lazydp/base/text/json.h"
 #include "lazydp/model/shape.h"
-#include "lazydp/privacy/ledger.h"
+#include "lazydp/privacy/ledger_json.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp {
@@ -11,12 +11,8 @@ namespace lazydp {
 // Writes everything of a plan that decides what a run computes or may claim.
 Json json_of(const Plan& plan);
 Json json_of(const ModelShape& shape);
-Json json_of(const Ledger& ledger);
 
 // Inverts json_of(ModelShape). Throws Json::exception for any other JSON.
 ModelShape shape_from(const Json& json);
-
-// Inverts json_of(Ledger). Throws IoError for any other JSON.
-Ledger ledger_from(const Json& json);
 
 }  // namespace lazydp

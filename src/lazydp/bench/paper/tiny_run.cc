@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"
 
 namespace lazydp::paper {

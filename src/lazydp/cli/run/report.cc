@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/train/claim.h"
 

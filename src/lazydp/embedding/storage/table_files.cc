@@ -16,6 +16,7 @@
 #include "lazydp/base/io/atomic_file.h"
 #include "lazydp/base/memory.h"
 #include "lazydp/base/parallel.h"
+#include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"
 
 namespace lazydp {
