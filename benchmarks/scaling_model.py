@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a step of LazyDP costs on R ranks: docs/measurements/scaling.md's model, with its coefficients.
+"""What a step of LazyDP costs on R ranks: the model of docs/measurements/scaling.md.
 
 Usage: scaling_model.py    prints the tables of docs/measurements/scaling.md
 """
