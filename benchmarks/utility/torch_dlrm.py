@@ -7,7 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 def examples_of(program: Path, file: Path) -> Iterator[tuple[float, list[float], list[list[int]]]]:

@@ -1,6 +1,6 @@
 """What privacy costs in accuracy: AUC by algorithm and epsilon, over several seeds.
 
-python3 benchmarks/utility.py --tasks click,adult --seeds 5
+python3 benchmarks/utility/report.py --tasks click,adult --seeds 5
 
 Every run is `lazydp train` with its defaults. A run that was done is kept in --work and not
 repeated, so that the benchmark can be stopped and gone on with. With torch, a PyTorch DLRM of the
@@ -19,10 +19,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from utility_tasks import run, task_flags
-from utility_torch import torch_auc
+from tasks import run, task_flags
+from torch_dlrm import torch_auc
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PRIVATE = ["lazydp", "dpsgd-f", "eana"]
 # Student's t at 97.5 % by degrees of freedom: the interval of a mean over few seeds.
 STUDENT = {1: 12.71, 2: 4.30, 3: 3.18, 4: 2.776, 5: 2.571, 6: 2.447, 7: 2.365, 8: 2.306, 9: 2.262}
