@@ -22,7 +22,7 @@ def layers(widths: list[int], *, relu_at_the_end: bool) -> nn.Sequential:
 
 
 class Dlrm(nn.Module):
-    """The model of a card: bottom MLP, dot interaction with the tables' bags, top MLP."""
+    """The model of a card: bottom MLP, interaction with the tables' bags, top MLP."""
 
     def __init__(self, card: dict) -> None:
         super().__init__()
@@ -31,7 +31,10 @@ class Dlrm(nn.Module):
         pairs = len(rows) * (len(rows) + 1) // 2
         self.bottom = layers(shape["bottom"], relu_at_the_end=True)
         self.tables = nn.ModuleList(nn.EmbeddingBag(n, dim, mode=mode) for n in rows)
-        self.top = layers([dim + pairs, *shape["top"]], relu_at_the_end=False)
+        # The top MLP sees dot products after the bottom's output alone, or after all vectors.
+        self.concatenates = shape.get("interaction", "dot") == "cat+dot"
+        copied = dim * (len(rows) + 1) if self.concatenates else dim
+        self.top = layers([copied + pairs, *shape["top"]], relu_at_the_end=False)
 
     def forward(self, dense: Tensor, bags: list[tuple[Tensor, Tensor]]) -> Tensor:
         """Logits of a batch: for each table all ids, and where each example's begin."""
@@ -40,7 +43,8 @@ class Dlrm(nn.Module):
         features = torch.stack([bottom, *pooled], dim=1)
         dots = features @ features.transpose(1, 2)
         below = torch.tril_indices(features.shape[1], features.shape[1], offset=-1)
-        return self.top(torch.cat([bottom, dots[:, below[0], below[1]]], dim=1)).squeeze(1)
+        copied = features.flatten(1) if self.concatenates else bottom
+        return self.top(torch.cat([copied, dots[:, below[0], below[1]]], dim=1)).squeeze(1)
 
 
 def load(folder: Path) -> tuple[Dlrm, dict]:

@@ -18,8 +18,29 @@ TEST(TrainOnData, IsTrainingOnWhatTheFileHolds) {
   const ClickTask click = make_click_task(ClickSize::small);
   write_data_file((place / "click.ldp").string(), "click", {click.train.get()}, 1);
   write_data_file((place / "held.ldp").string(), "click", {click.held_out.get()}, 1);
-  const Words rest = {"--steps", "6",      "--batch", "2048",         "--noise-multiplier",
-                      "1",       "--seed", "3",       "--eval-every", "3"};
+  // What is chosen otherwise by what the data is.
+  const Words rest = {"--interaction",
+                      "dot",
+                      "--lr",
+                      "20",
+                      "--dense-lr",
+                      "2",
+                      "--clip-norm",
+                      "5",
+                      "--dense-optimizer",
+                      "sgd",
+                      "--lr-schedule",
+                      "poly:1",
+                      "--steps",
+                      "6",
+                      "--batch",
+                      "2048",
+                      "--noise-multiplier",
+                      "1",
+                      "--seed",
+                      "3",
+                      "--eval-every",
+                      "3"};
   const auto train = [&](Words words) {
     words.insert(words.begin(), "train");
     words.insert(words.end(), rest.begin(), rest.end());
@@ -82,6 +103,56 @@ TEST_F(TrainOnUsers, ProtectsAUserAndSaysSo) {
                 "what other examples say about that value is not protected"),
             std::string::npos);
   EXPECT_NEAR(json["epsilon"].get<double>(), 8.0, 0.1);  // the default budget
+  EXPECT_EQ(json["examples_per_unit"], 32);
+  EXPECT_NE(json["claim"].get<std::string>().find("a sampled unit sends up to 32 of its examples"),
+            std::string::npos);
+}
+
+TEST_F(TrainOnUsers, ADryRunSaysWhatAUnitSends) {
+  const auto json = place_.json({"train", "--data", "a.ldp", "--privacy-unit", "user", "--steps",
+                                 "2", "--batch", "20", "--examples-per-unit", "all", "--dry-run"});
+  EXPECT_EQ(json["a_unit_sends"], "all of its examples, whose mean gradient is clipped as a whole");
+}
+
+TEST_F(TrainOnUsers, ShowsTheAreaWithinUsers) {
+  const auto json = place_.json({"train", "--data", "a.ldp", "--privacy-unit", "user", "--batch",
+                                 "20", "--steps", "4", "--out", "g", "--eval-every", "2"});
+  ASSERT_EQ(place_.last().code, 0) << place_.last().err;
+  EXPECT_EQ(json["group_by"], "user");
+  EXPECT_GT(json["gauc"].get<double>(), 0.0);
+  EXPECT_NE(contents(place_ / "g/metrics.jsonl").find("\"gauc\":"), std::string::npos);
+  EXPECT_NE(contents(place_ / "g/report.html").find("GAUC"), std::string::npos);
+  EXPECT_EQ(contents(place_ / "g/model/card.json").find("gauc"), std::string::npos);
+  const auto scored = place_.json(
+      {"eval", "g", "a.ldp", "--test", "0.1", "--split-by", "user", "--group-by", "user"});
+  EXPECT_DOUBLE_EQ(scored["gauc"].get<double>(), json["gauc"].get<double>());
+  EXPECT_FALSE(place_.json({"eval", "g", "a.ldp"}).contains("gauc"));
+}
+
+// A run of an earlier version has no such line in its config.toml, and its units send one example.
+TEST_F(TrainOnUsers, AnotherNumberOfExamplesIsAnotherMechanism) {
+  const Words begin = {"train", "--data",
+                       "a.ldp", "--privacy-unit",
+                       "user",  "--batch",
+                       "20",    "--steps",
+                       "6",     "--out",
+                       "u",     "--noise-multiplier",
+                       "1",     "--examples-per-unit",
+                       "1",     "--no-release"};
+  ASSERT_EQ(place_.run(begin).code, 0) << place_.last().err;
+  std::string config = contents(place_ / "u/config.toml");
+  const auto line = config.find("examples-per-unit");
+  ASSERT_NE(line, std::string::npos);
+  config.erase(line, config.find('\n', line) + 1 - line);
+  place_.write("u/config.toml", config);
+  const Ran refused = place_.run({"resume", "u", "--examples-per-unit", "4", "--more-steps", "2"});
+  EXPECT_EQ(refused.code, 3) << refused.err;
+  EXPECT_NE(refused.err.find("examples_per_unit was 1 and is 4"), std::string::npos) << refused.err;
+  const Ran branched =
+      place_.run({"resume", "u", "--examples-per-unit", "4", "--more-steps", "2", "--branch"});
+  EXPECT_EQ(branched.code, 0) << branched.err;
+  EXPECT_NE(contents(place_ / "u/config.toml").find("examples-per-unit = \"4\""),
+            std::string::npos);
 }
 
 TEST_F(TrainOnUsers, SplitsByUser) {
@@ -119,6 +190,9 @@ TEST_F(TrainOnUsers, RefusesWhatDoesNotGoTogether) {
   refuse({"--data", "a.ldp", "--split-by", "position", "--privacy-unit", "user"},
          "splits are by unit");
   refuse({"--data", "a.ldp", "--privacy-unit", "user", "--sampling", "shuffled"}, "Poisson");
+  refuse({"--data", "a.ldp", "--examples-per-unit", "4"}, "it needs --privacy-unit COLUMN");
+  refuse({"--data", "a.ldp", "--privacy-unit", "user", "--examples-per-unit", "0"}, "from 1 to");
+  refuse({"--data", "a.ldp", "--group-by", "item"}, "it must be none or user");
   refuse({"--data", "a.ldp", "--test", "1"}, "from 0 to below 1");
   refuse({"--data", "a.ldp", "--test", "0.6", "--validation", "0.5"}, "leave some to train on");
   refuse({"--data", "a.ldp", "--synthetic", "click"}, "give one of the two");

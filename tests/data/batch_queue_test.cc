@@ -33,10 +33,10 @@ namespace {
 // Step t takes examples t and 10 t, but none at all when t is a multiple of 4.
 class StepSampler final : public Sampler {
  public:
-  void draw(Step t, std::vector<ExampleId>& examples) const override {
-    examples.clear();
+  void draw(Step t, Sample& sample) const override {
+    sample.examples.clear();
     if (t % 4 == 0) return;
-    examples = {t, ExampleId{10} * t};
+    sample.examples = {t, ExampleId{10} * t};
   }
   bool poisson() const override { return false; }
 };

@@ -18,9 +18,9 @@ constexpr Step kSteps = 8000;
 constexpr double kRate = 0.03;
 
 std::vector<ExampleId> draw(const Sampler& sampler, Step t) {
-  std::vector<ExampleId> examples;
-  sampler.draw(t, examples);
-  return examples;
+  Sample sample;
+  sampler.draw(t, sample);
+  return sample.examples;
 }
 
 // joined[t - 1][i]: example i is in the batch of step t.
@@ -133,8 +133,10 @@ TEST(PoissonSampler, AStepIsAPureFunctionOfSeedAndStep) {
 
 TEST(PoissonSampler, IdsAscendAndOldOnesAreForgotten) {
   const auto sampler = make_poisson_sampler(Seed::fixed(1), 10'000, 0.05);
-  std::vector<ExampleId> examples = {99, 98, 97};
-  sampler->draw(1, examples);
+  Sample sample = {.examples = {99, 98, 97}, .unit_starts = {0, 3}};
+  sampler->draw(1, sample);
+  const std::vector<ExampleId>& examples = sample.examples;
+  EXPECT_TRUE(sample.unit_starts.empty());
   EXPECT_TRUE(std::ranges::is_sorted(examples, std::less_equal<>()) &&
               std::ranges::adjacent_find(examples) == examples.end());
   EXPECT_EQ(examples, draw(*sampler, 1));

@@ -51,7 +51,7 @@ class FailingData final : public Dataset {
 // The batch of step t is example t.
 class StepSampler final : public Sampler {
  public:
-  void draw(Step t, std::vector<ExampleId>& examples) const override { examples = {t}; }
+  void draw(Step t, Sample& sample) const override { sample.examples = {t}; }
   bool poisson() const override { return false; }
 };
 

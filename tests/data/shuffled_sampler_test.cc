@@ -12,9 +12,9 @@ namespace lazydp {
 namespace {
 
 std::vector<ExampleId> draw(const Sampler& sampler, Step t) {
-  std::vector<ExampleId> examples;
-  sampler.draw(t, examples);
-  return examples;
+  Sample sample;
+  sampler.draw(t, sample);
+  return sample.examples;
 }
 
 // The batches of steps 1, 2, ... laid end to end.

@@ -18,7 +18,10 @@ using Vector = DlrmOracle::Vector;
 // The fixture's batch and weights, for the oracle.
 struct Mirror {
   explicit Mirror(DlrmFixture& f)
-      : oracle{.bottom = f.model.shape().bottom, .top = f.model.shape().top, .parameters = {}} {
+      : oracle{.bottom = f.model.shape().bottom,
+               .top = f.model.shape().top,
+               .parameters = {},
+               .concatenates = f.model.shape().interaction == Interaction::concat_dot} {
     for (const float p : f.model.parameters()) oracle.parameters.push_back(p);
     for (std::size_t i = 0; i < f.batch.size; ++i) {
       dense.emplace_back(f.batch.dense.row(i).begin(), f.batch.dense.row(i).end());
@@ -95,6 +98,11 @@ void expect_oracle_gradients(DlrmFixture& f, const std::vector<float>& weight, c
   }
 }
 
+ModelShape concatenating(ModelShape shape) {
+  shape.interaction = Interaction::concat_dot;
+  return shape;
+}
+
 class DlrmGradient : public ::testing::TestWithParam<ModelShape> {};
 
 TEST_P(DlrmGradient, LossesAndLogitsAreTheOracles) {
@@ -124,10 +132,13 @@ TEST_P(DlrmGradient, WithWeightsAfterAPassWithoutIsTheFiniteDifference) {
 INSTANTIATE_TEST_SUITE_P(Shapes, DlrmGradient,
                          ::testing::Values(tiny_shape(3, 5, {7}, {6, 3}), tiny_shape(1, 1, {}, {}),
                                            tiny_shape(2, 8, {3, 1, 5}, {1}),
-                                           tiny_shape(8, 16, {6}, {10})),
+                                           tiny_shape(8, 16, {6}, {10}),
+                                           concatenating(tiny_shape(3, 5, {7}, {6, 3})),
+                                           concatenating(tiny_shape(1, 1, {}, {}))),
                          [](const auto& shape) {
                            return std::to_string(shape.param.tables()) + "TablesDim" +
-                                  std::to_string(shape.param.dim);
+                                  std::to_string(shape.param.dim) +
+                                  (shape.param.interaction == Interaction::dot ? "" : "Concat");
                          });
 
 TEST(DlrmDeadUnits, HaveNoGradientAndTheRestIsRight) {

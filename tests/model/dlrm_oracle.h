@@ -14,6 +14,7 @@ struct DlrmOracle {
   std::vector<std::size_t> bottom;  // widths, input first
   std::vector<std::size_t> top;     // widths after the interaction
   Vector parameters;
+  bool concatenates = false;  // whether the top sees all vectors, not only the bottom's output
 
   // The logit of one example.
   double logit(const Vector& dense, const std::vector<Vector>& pooled) const {
@@ -22,6 +23,9 @@ struct DlrmOracle {
     for (std::size_t k = 1; k < bottom.size(); ++k) x = relu(linear(x, bottom[k], next));
     std::vector<Vector> vectors = {x};
     vectors.insert(vectors.end(), pooled.begin(), pooled.end());
+    if (concatenates) {
+      for (const Vector& vector : pooled) x.insert(x.end(), vector.begin(), vector.end());
+    }
     for (std::size_t i = 0; i < vectors.size(); ++i) {
       for (std::size_t j = 0; j < i; ++j) {
         double dot = 0.0;

@@ -4,6 +4,7 @@
 #include <hwy/highway.h>
 
 #include <cmath>
+#include <numeric>
 #include <vector>
 
 #include "lazydp/kernels/vector.h"
@@ -97,30 +98,43 @@ TEST(PairDots, BackwardIsTheirDerivative) {
   });
 }
 
-TEST(Interaction, PassesTheBottomOutputOnAndAddsItsGradientBack) {
+// `copied`: how many floats of an example the output repeats before its dot products.
+void expect_passed_on(std::size_t copied) {
   constexpr std::size_t kDim = 5;
   constexpr std::size_t kVectors = 4;
-  constexpr std::size_t kWidth = kDim + 6;
+  const std::size_t width = copied + 6;
   Matrix features(3, kVectors * kDim);
-  Matrix output(3, kWidth);
-  Matrix gradients(3, kWidth);
+  Matrix output(3, width);
+  Matrix gradients(3, width);
   Matrix back(3, kVectors * kDim);
   testing::Numbers numbers(1);
   for (std::size_t i = 0; i < 3; ++i) numbers.fill(features.row(i));
   interact(features.view(), kDim, output.view());
   for (std::size_t i = 0; i < 3; ++i) {
-    for (std::size_t k = 0; k < kDim; ++k) {
+    for (std::size_t k = 0; k < copied; ++k) {
       EXPECT_EQ(output.row(i)[k], features.row(i)[k]);
       gradients.row(i)[k] = static_cast<float>(10 * i + k);  // the dots' gradients stay 0
     }
+    const auto dot = static_cast<float>(std::inner_product(features.row(i).begin(),
+                                                           features.row(i).begin() + kDim,
+                                                           features.row(i).begin() + kDim, 0.0));
+    EXPECT_NEAR(output.row(i)[copied], dot, 1e-5);
   }
   back.fill(kUntouched);
   interact_backward(features.view(), kDim, gradients.view(), back.view());
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t k = 0; k < kVectors * kDim; ++k) {
-      EXPECT_EQ(back.row(i)[k], k < kDim ? static_cast<float>(10 * i + k) : 0.0f);
+      EXPECT_EQ(back.row(i)[k], k < copied ? static_cast<float>(10 * i + k) : 0.0f);
     }
   }
+}
+
+TEST(Interaction, PassesTheBottomOutputOnAndAddsItsGradientBack) {
+  expect_passed_on(5);
+}
+
+TEST(Interaction, PassesAllVectorsOnWhereTheOutputHasRoomForThem) {
+  expect_passed_on(20);
 }
 
 TEST(Interaction, OfNoExamplesIsNothing) {

@@ -43,6 +43,9 @@ TEST(NamedShape, JoinsTablesAndDenseFeaturesAtTheRightWidth) {
   EXPECT_EQ(named_shape("basic").interaction_width(), 415u);
   EXPECT_EQ(named_shape("kaggle").interaction_width(), 367u);
   EXPECT_EQ(named_shape("small").interaction_width(), 52u);
+  ModelShape all_vectors = named_shape("small");
+  all_vectors.interaction = Interaction::concat_dot;
+  EXPECT_EQ(all_vectors.interaction_width(), 9u * 16 + 36);
 }
 
 TEST(NamedShape, HasTheDenseParametersOfItsLayers) {

@@ -39,10 +39,10 @@ nlohmann::json run(const Plan& plan, World& world, const Dataset& data) {
   Trainer trainer(plan, {}, world.seed, world.model, shape.mode, world.tables, data,
                   *world.sampler);
   for (Step t = 1; t <= plan.steps; ++t) {
-    std::vector<ExampleId> examples;
-    world.sampler->draw(t, examples);
+    Sample sample;
+    world.sampler->draw(t, sample);
     Batch batch;
-    data.read(examples, batch);
+    read_sample(data, sample, batch);
     out["batches"].push_back(json_of(batch));
     out["losses"].push_back(trainer.step().mean_loss);  // of an empty batch: null
   }

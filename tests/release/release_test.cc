@@ -7,6 +7,7 @@
 
 #include "lazydp/checkpoint/checkpoint_folder.h"
 #include "lazydp/export/safetensors.h"
+#include "lazydp/privacy/rdp.h"
 #include "tests/support/allocations.h"
 #include "tests/support/runs.h"
 #include "tests/support/temporary_folder.h"
@@ -58,6 +59,44 @@ TEST(Release, WritesEveryWeightUnderItsTorchName) {
                                              "tables.1.weight", "tables.2.weight"}));
   EXPECT_EQ(file.tensors()[0].shape, (std::vector<std::size_t>{5, 3}));
   EXPECT_EQ(file.tensors()[10].shape, (std::vector<std::size_t>{50, 4}));
+}
+
+TEST(Release, OfASearchClaimsWhatAllItsTrialsCost) {
+  Trained run("lazydp", Seed::from_os());
+  ReleaseNotes notes = run.notes();
+  notes.search = PrivateSearch{.trials = trials_with_mean(10, 0),
+                               .candidates = 3,
+                               .training = rdp_curve(run.trainer.ledger()),
+                               .score_noise = 5};
+  const double alone = epsilon(run.trainer.ledger(), notes.delta, Accountant::rdp);
+  const ReleasedModel model = release(std::move(run.owner), notes);
+  EXPECT_EQ(model.claim().epsilon, search_epsilon(*notes.search, notes.delta));
+  EXPECT_GT(model.claim().epsilon, alone);
+  const Json& claim = model.card().at("claim");
+  EXPECT_EQ(claim.at("epsilon"), model.claim().epsilon);
+  EXPECT_EQ(claim.at("search").at("candidates"), 3);
+}
+
+TEST(Release, OfASearchIsRefusedForAModelThatItDidNotCount) {
+  Trained run("lazydp", Seed::from_os());
+  ReleaseNotes notes = run.notes();
+  std::vector<double> less = rdp_curve(run.trainer.ledger());
+  less[40] *= 0.999;
+  notes.search = PrivateSearch{
+      .trials = trials_with_mean(10, 0), .candidates = 3, .training = less, .score_noise = 5};
+  EXPECT_THROW(release(std::move(run.owner), notes), PrivacyError);
+}
+
+TEST(Release, OfASearchWithAFixedSeedClaimsNothing) {
+  Trained run("lazydp", Seed::fixed(1));
+  ReleaseNotes notes = run.notes();
+  notes.search = PrivateSearch{.trials = trials_with_mean(10, 0),
+                               .candidates = 3,
+                               .training = rdp_curve(run.trainer.ledger()),
+                               .score_noise = 5};
+  const ReleasedModel model = release(std::move(run.owner), notes);
+  EXPECT_FALSE(model.claim().holds);
+  EXPECT_FALSE(model.card().at("claim").contains("search"));
 }
 
 TEST(Release, LeavesNoRowBehind) {

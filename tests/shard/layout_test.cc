@@ -68,12 +68,13 @@ TEST(PartOfSample, PartsAreTheSampleWhateverTheRanks) {
   const auto whole = make_poisson_sampler(Seed::fixed(9), 1000, 0.02);
   for (const int ranks : {1, 2, 3, 8, 50}) {
     for (Step t = 1; t <= 20; ++t) {
-      std::vector<ExampleId> expected;
-      whole->draw(t, expected);
+      Sample sample;
+      whole->draw(t, sample);
+      const std::vector<ExampleId> expected = sample.examples;
       std::vector<ExampleId> all;
       for (int p = 0; p < ranks; ++p) {
-        std::vector<ExampleId> part;
-        make_part_of_sample(*whole, p, ranks)->draw(t, part);
+        make_part_of_sample(*whole, p, ranks)->draw(t, sample);
+        const std::vector<ExampleId>& part = sample.examples;
         ASSERT_LE(part.size(), expected.size() / static_cast<std::size_t>(ranks) + 1);
         all.insert(all.end(), part.begin(), part.end());
       }

@@ -22,7 +22,7 @@ struct RankWorld {
   std::unique_ptr<Sampler> sampler;
 
   RankWorld(Communicator& all, const Settings& s, RowId small)
-      : whole(s.shape, s.key, s.sampling_rate),
+      : whole(s.shape, s.key, s.sampling_rate, 40, s.examples_per_unit),
         layout(s.shape.table_rows, all.size(), small),
         tables(make_tables(layout, all.rank(), s.shape.dim)),
         ranks(all),

@@ -1,6 +1,7 @@
 #pragma once
 // Whole training runs on the small world, with a few settings.
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -31,6 +32,7 @@ struct Settings {
   bool evaluate = false;  // every third step reads some rows that are trained later
   bool settle = true;
   std::uint64_t key = 3;
+  std::uint64_t examples_per_unit = 0;  // 0: every example is a unit
 };
 
 inline Plan plan_of(std::string_view algorithm, const Settings& s) {
@@ -41,6 +43,7 @@ inline Plan plan_of(std::string_view algorithm, const Settings& s) {
                     .noise_multiplier = s.sigma,
                     .expected_batch = s.sampling_rate * 40.0};
   plan.steps = s.steps;
+  plan.examples_per_unit = std::max<std::uint64_t>(1, s.examples_per_unit);
   plan.table_rate = s.rate;
   plan.dense_rate = s.dense_rate;
   plan.dense_rule = s.dense_rule;
@@ -55,7 +58,7 @@ inline Plan plan_of(std::string_view algorithm, const Settings& s) {
 
 // All weights at the end of a run.
 inline std::vector<float> train(std::string_view algorithm, const Settings& s) {
-  World world(s.shape, s.key, s.sampling_rate);
+  World world(s.shape, s.key, s.sampling_rate, 40, s.examples_per_unit);
   Trainer trainer(plan_of(algorithm, s), {.settle_ahead = s.ahead}, world.seed, world.model,
                   s.shape.mode, world.tables, world.data, *world.sampler);
   for (Step t = 1; t <= s.steps; ++t) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lazydp/data/dataset.h"
+#include "lazydp/data/privacy_units.h"
 #include "lazydp/data/samplers.h"
 #include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"
@@ -87,20 +88,33 @@ class MadeUpData : public Dataset {
   std::vector<Example> examples_;
 };
 
+// Made-up units: of up to nine examples, and some examples that are units of their own.
+inline std::vector<std::uint64_t> made_up_units(std::size_t examples) {
+  std::vector<std::uint64_t> keys;
+  for (std::size_t i = 0; i < examples; ++i) keys.push_back(i * i % 11);
+  return keys;
+}
+
 // Tables, model and data of one run.
 struct World {
   ModelShape shape;
   Seed seed;
   MadeUpData data;
+  PrivacyUnits units;
   std::unique_ptr<Sampler> sampler;
   Dlrm model;
   std::vector<Table> tables;
 
-  World(const ModelShape& s, std::uint64_t key, double rate, std::size_t examples = 40)
+  // examples_per_unit 0: every example is a unit.
+  World(const ModelShape& s, std::uint64_t key, double rate, std::size_t examples = 40,
+        std::uint64_t examples_per_unit = 0)
       : shape(s),
         seed(Seed::fixed(key)),
         data(s, examples, 77),
-        sampler(make_poisson_sampler(seed, examples, rate)),
+        units(made_up_units(examples)),
+        sampler(examples_per_unit > 0
+                    ? make_unit_sampler(seed, units, rate, "a person", examples_per_unit)
+                    : make_poisson_sampler(seed, examples, rate)),
         model(s) {
     std::mt19937 rng(5);
     std::uniform_real_distribution<double> uniform(0.0, 1.0);

@@ -42,10 +42,10 @@ std::vector<double> dense_dpsgd(const Settings& s) {
     const double clip = s.clip * clips.factor(t, s.steps);
     const double noise_std = s.sigma * sigmas.factor(t, s.steps) * clip;
     std::vector<double> sum(model.weights.size(), 0.0);
-    std::vector<ExampleId> sample;
+    Sample sample;
     world.sampler->draw(t, sample);
     Batch batch;
-    world.data.read(sample, batch);
+    read_sample(world.data, sample, batch);
     for (std::size_t i = 0; i < batch.size; ++i) {
       oracle::PlainExample e;
       e.dense.assign(batch.dense.row(i).begin(), batch.dense.row(i).end());

@@ -11,6 +11,37 @@
 namespace lazydp {
 namespace {
 
+TEST(Metrics, TheAreaWithinGroupsIsTheMeanOfTheirAreasByExamples) {
+  std::mt19937 rng(8);
+  std::normal_distribution<float> normal;
+  std::vector<float> scores(500), labels(500);
+  std::vector<std::uint64_t> groups(500);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    groups[i] = rng() % 90;  // 0: none; some groups are small, and some have one label
+    scores[i] = std::round(4.0f * normal(rng)) / 4.0f;
+    labels[i] = groups[i] % 5 == 1 ? 1.0f : static_cast<float>(rng() % 3 == 0);
+  }
+  double sum = 0, weight = 0;
+  for (std::uint64_t group = 1; group < 90; ++group) {
+    double pairs = 0, right = 0, examples = 0;
+    for (std::size_t i = 0; i < scores.size(); ++i) {
+      if (groups[i] != group) continue;
+      examples += 1;
+      for (std::size_t j = 0; j < scores.size(); ++j) {
+        if (groups[j] != group || labels[i] == 0 || labels[j] == 1) continue;
+        pairs += 1;
+        right += scores[i] > scores[j] ? 1.0 : scores[i] == scores[j] ? 0.5 : 0.0;
+      }
+    }
+    if (pairs == 0) continue;
+    sum += examples * right / pairs;
+    weight += examples;
+  }
+  EXPECT_NEAR(grouped_area_under_curve(scores, labels, groups), sum / weight, 1e-12);
+  const std::vector<std::uint64_t> none(500, 0);
+  EXPECT_TRUE(std::isnan(grouped_area_under_curve(scores, labels, none)));
+}
+
 TEST(Metrics, AreWhatTheirDefinitionsSay) {
   std::mt19937 rng(4);
   std::normal_distribution<float> normal;

@@ -52,6 +52,13 @@ TEST_P(OnRanks, WithLookAheadEvaluationDecayAndMeans) {
   expect_same_model(GetParam().name, s, 3, kSome);
 }
 
+TEST_P(OnRanks, WithUnitsOfSeveralExamples) {
+  oracle::Settings s;
+  s.sampling_rate = 0.3;
+  s.examples_per_unit = 4;
+  for (const int ranks : {2, 3}) expect_same_model(GetParam().name, s, ranks, kSome);
+}
+
 TEST_P(OnRanks, WithMomentumOfTables) {
   oracle::Settings s;
   s.table_rule = TableRule::momentum;
@@ -201,10 +208,10 @@ TEST(Ranks, SendWhatMustTravelAndNotATenthMore) {
       trainer.step();  // the sample is every example, every time: so are the rows that are
                        // requested ahead
       trainer.state().comm.run([](Communicator& all) { all.barrier(); });
-      std::vector<ExampleId> examples;
-      part.sampler->draw(2, examples);
+      Sample sample;
+      part.sampler->draw(2, sample);
       Batch batch;
-      part.whole.data.read(examples, batch);
+      read_sample(part.whole.data, sample, batch);
       const std::lock_guard lock(guard);
       sent += static_cast<double>(here.traffic().bytes - before);
       least += least_bytes(batch, part.layout, here.rank(), s.shape.dim,

@@ -66,6 +66,7 @@ Plan plan_of(const AuditedRun& run) {
                     .noise_multiplier = run.noise_multiplier,
                     .expected_batch = run.sampling_rate * static_cast<double>(kCanaryUnits)};
   plan.steps = run.steps;
+  if (run.canary == Canary::person) plan.examples_per_unit = kEveryExampleOfAUnit;
   plan.accountant = Accountant::rdp;  // quick; the cards are never read
   plan.table_rate = kRate;
   plan.dense_rate = kRate;
@@ -94,7 +95,8 @@ struct Life {
                   : nullptr),
         units(data.unit_keys()),
         sampler(run.canary == Canary::person
-                    ? make_unit_sampler(seed, units, run.sampling_rate, "one person")
+                    ? make_unit_sampler(seed, units, run.sampling_rate, "one person",
+                                        kEveryExampleOfAUnit)
                     : make_poisson_sampler(seed, data.size(), run.sampling_rate)),
         trainer(std::make_unique<Trainer>(
             plan_of(run), Performance{}, seed, model, model.shape().mode,

@@ -46,15 +46,17 @@ MemoryNeeds memory_needs(const BenchOptions& bench) {
 // in the cache.
 Contender make_contender(const BenchOptions& options, const TrainingData& task,
                          const Recipe& recipe, const Seed& seed, std::uint64_t number,
-                         ModelAndTables& model_and_tables) {
+                         ModelAndTables& model_and_tables, std::uint64_t examples_per_unit) {
   const SteadyState steady(model_and_tables.tables, std::get<AccessLaw>(options.task.what),
                            static_cast<double>(options.batch * options.model.shape.pooling));
   Plan plan = options.plan(recipe);
   plan.steps += steady.passed();
+  plan.examples_per_unit = examples_per_unit;
   Contender contender;
-  contender.sampler =
+  contender.examples =
       make_sampler(Sampling::shuffled, Seed::fixed(options.seed.value_or(0) + number),
                    task.train->size(), plan.mechanism.sampling_rate, options.batch);
+  contender.sampler = make_neighbours_units(*contender.examples, examples_per_unit);
   contender.trainer = std::make_unique<Trainer>(
       plan, options.performance, seed, model_and_tables.model, options.model.shape.mode,
       model_and_tables.tables, *task.train, *contender.sampler, model_and_tables.storage());
@@ -94,6 +96,11 @@ std::vector<std::size_t> order_of(Step round, std::size_t count) {
 
 }  // namespace
 
+std::string Measured::name() const {
+  return std::string(recipe.name) +
+         (examples_per_unit > 1 ? ", units of " + std::to_string(examples_per_unit) : "");
+}
+
 std::vector<Measured> interleave(const BenchOptions& options, const TrainingData& task,
                                  Progress& progress) {
   progress.say("preparing " + human_bytes(static_cast<double>(options.model.shape.table_bytes())) +
@@ -106,10 +113,17 @@ std::vector<Measured> interleave(const BenchOptions& options, const TrainingData
   model_and_tables.initialise(seed);
   std::vector<Contender> contenders;
   std::vector<Measured> measured;
-  for (std::size_t i = 0; i < options.contenders.size(); ++i) {
-    const Recipe& recipe = options.contenders[i];
-    contenders.push_back(make_contender(options, task, recipe, seed, i, model_and_tables));
+  std::vector<std::pair<Recipe, std::uint64_t>> entries;
+  for (const Recipe& recipe : options.contenders) {
+    entries.emplace_back(recipe, 1);
+    if (options.examples_per_unit > 0) entries.emplace_back(recipe, options.examples_per_unit);
+  }
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    const auto& [recipe, per_unit] = entries[i];
+    contenders.push_back(
+        make_contender(options, task, recipe, seed, i, model_and_tables, per_unit));
     measured.push_back({.recipe = recipe,
+                        .examples_per_unit = per_unit,
                         .times = {},
                         .spent = {},
                         .history_bytes = contenders[i].trainer->state().table_optimizer.bytes(),

@@ -33,6 +33,9 @@ struct BenchOptions {
   std::uint64_t batch = 0;
   Step rounds = 0;
   Step warmup = 3;  // rounds before those that are counted
+  // Above 0: each contender is timed twice, with single examples and with as many in made-up units
+  // of this size.
+  std::uint64_t examples_per_unit = 0;
   unsigned noise_draws = 1;
   std::optional<std::uint64_t> seed;
 
@@ -46,7 +49,8 @@ MemoryNeeds memory_needs(const BenchOptions& bench);
 
 // One algorithm whose steps are timed beside those of others.
 struct Contender {
-  std::unique_ptr<Sampler> sampler;
+  std::unique_ptr<Sampler> examples;
+  std::unique_ptr<Sampler> sampler;  // these, perhaps as units
   std::unique_ptr<Trainer> trainer;
   // Mean lateness, in steps, of the rows that a step reads; NaN if rows are never late.
   double lateness = std::numeric_limits<double>::quiet_NaN();
@@ -57,7 +61,7 @@ struct Contender {
 // distinguishes contenders.
 Contender make_contender(const BenchOptions& options, const TrainingData& task,
                          const Recipe& recipe, const Seed& seed, std::uint64_t number,
-                         ModelAndTables& model_and_tables);
+                         ModelAndTables& model_and_tables, std::uint64_t examples_per_unit = 1);
 
 // Cost of all counted steps of one contender.
 struct Spent {
@@ -75,12 +79,15 @@ struct Spent {
 
 struct Measured {
   Recipe recipe;
+  std::uint64_t examples_per_unit = 1;
   StepTimes times;
   Spent spent;
   std::size_t history_bytes = 0;
   // Mean lateness, in steps, of the rows that a step reads when the rounds begin; NaN if rows are
   // never late.
   double lateness = std::numeric_limits<double>::quiet_NaN();
+
+  std::string name() const;
 };
 
 // Times steps in rounds. A round is one step of each contender, in an order that changes from round

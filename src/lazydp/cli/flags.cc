@@ -31,6 +31,7 @@ constexpr std::uint32_t kDataFiles = kConvert | kGenerate | kInspect;
 constexpr std::uint32_t kOut =
     kAll | kPaper | release_flags | kCosts | kAudit | kDataFiles | eval_flags;
 constexpr std::uint32_t kSweep = sweep_flags;
+constexpr std::uint32_t kTune = tune_flags;
 
 constexpr std::string_view kModel = "Model";
 constexpr std::string_view kData = "Data";
@@ -58,6 +59,14 @@ constexpr std::array kFlags = {
     Flag{"--runs", &G::runs, kSweep, "N", kTraining,
          "of each point, each under a fresh secret seed; 1"},
 
+    Flag{"--grid", &G::grid, kTune, "FILE", kTraining,
+         "the candidates: TOML with flags of lazydp train as keys, lists are what to try; public"},
+    Flag{"--trials-mean", &G::trials_mean, kTune, "M", kTraining,
+         "trials expected; how many there are is drawn in secret; 10"},
+    Flag{"--trials-eta", &G::trials_eta, kTune, "ETA", kTraining,
+         "shape of that draw, from -0.5 to 1 (geometric): the smaller the cheaper, and the more "
+         "often few trials; 0"},
+
     Flag{"--model", &G::model, kShapes, "NAME", kModel,
          "small, mlperf, rmc1, rmc2, rmc3, basic or kaggle; small"},
     Flag{"--scale", &G::scale, kShapes, "S", kModel, "rows of each table = ceil(S x rows); 1"},
@@ -70,23 +79,31 @@ constexpr std::array kFlags = {
     Flag{"--pooling", &G::pooling, kShapes, "N", kModel, "look-ups in a bag instead"},
     Flag{"--pooling-mode", &G::pooling_mode, kRuns, "sum|mean", kModel,
          "how a bag becomes a vector; sum"},
+    Flag{"--interaction", &G::interaction, kRuns, "dot|cat+dot", kModel,
+         "what the top MLP sees: dot products of all pairs of vectors, and the bottom MLP's output "
+         "or all vectors; cat+dot for --data, else dot"},
 
-    Flag{"--synthetic", &G::synthetic, kShapes, "DATA", kData,
+    Flag{"--synthetic", &G::synthetic, kShapes | kTune, "DATA", kData,
          "click, click:large, uniform, zipf:S or skew:36|10|0.6; click for small, else uniform"},
     Flag{
-        "--data", &G::data, kTrain | release_flags, "FILE", kData,
+        "--data", &G::data, kTrain | release_flags | kTune, "FILE", kData,
         "a data file that lazydp convert or generate made, instead of --synthetic; to go on with a "
         "run, where it lies now"},
     Flag{
-        "--test", &G::test, kTrain | kScores, "SHARE|FILE", kData,
+        "--test", &G::test, kTrain | kScores | kTune, "SHARE|FILE", kData,
         "what the model is judged on at the end: a share of the data, or another file; 0.1 (lazydp "
         "eval, predict: only that share; all)"},
     Flag{"--validation", &G::validation, kTrain, "SHARE|FILE", kData,
          "what it is judged on while training; the test part"},
+    Flag{"--validation", &G::validation, kTune, "SHARE", kData,
+         "share of the data that candidates are scored on, and none is trained on; 0.1"},
     Flag{
-        "--split-by", &G::split_by, kTrain | kScores, "position|COLUMN", kData,
+        "--split-by", &G::split_by, kTrain | kScores | kTune, "position|COLUMN", kData,
         "shares are chosen by a hash of an example's position in the file, or of a key column: all "
         "examples of a value are then on one side; position"},
+    Flag{"--group-by", &G::group_by, kTrain | eval_flags, "COLUMN|none", kData,
+         "a key column: beside AUC show GAUC, the mean of the AUCs within its values, weighted by "
+         "their examples; the column of --privacy-unit"},
     Flag{"--schema", &G::schema, kConvert, "FILE", kData,
          "what the columns are: TOML, or a data file whose schema is taken"},
     Flag{"--guess", &G::guess, kCsv, "", kData,
@@ -143,14 +160,27 @@ constexpr std::array kFlags = {
     Flag{
         "--epsilon", &G::epsilon, kMechanism | kAudit, "E", kPrivacy,
         "the budget: chooses the noise multiplier or, if that is given, stops before exceeding it"},
-    Flag{"--delta", &G::delta, kMechanism | kAudit, "D", kPrivacy,
+    Flag{"--epsilon", &G::epsilon, kTune, "E", kPrivacy,
+         "the budget of the whole search: chooses the noise multiplier of every candidate"},
+    Flag{"--score-bound", &G::score_bound, kTune, "B", kPrivacy,
+         "no example's log-loss counts for more in a score; 4"},
+    Flag{"--score-noise", &G::score_noise, kTune, "SIGMA", kPrivacy,
+         "standard deviation of a score's noise, in what one example or unit can move it; so much "
+         "that a score alone would cost a tenth of epsilon"},
+    Flag{"--delta", &G::delta, kMechanism | kAudit | kTune, "D", kPrivacy,
          "at which epsilon is stated, below 1 / examples; at most 1e-6"},
-    Flag{"--force", &G::force, kMechanism | release_flags, "", kPrivacy,
+    Flag{"--force", &G::force, kMechanism | release_flags | kTune, "", kPrivacy,
          "take a delta that is not below 1 / examples, which allows giving somebody's data away"},
     Flag{"--accountant", &G::accountant, kMechanism, "rdp|pld", kPrivacy,
          "who computes epsilon; pld (lazydp privacy: also both)"},
-    Flag{"--privacy-unit", &G::privacy_unit, kTrain, "example|COLUMN", kPrivacy,
+    Flag{"--privacy-unit", &G::privacy_unit, kTrain | kTune, "example|COLUMN", kPrivacy,
          "what is protected: an example, or all examples of one value of a key column; example"},
+    Flag{
+        "--examples-per-unit", &G::examples_per_unit, kTrain, "K|all", kPrivacy,
+        "of a privacy unit that joins a step: it sends up to so many examples, whose mean gradient "
+        "is clipped as a whole; 32"},
+    Flag{"--examples-per-unit", &G::examples_per_unit, kBench, "K", kPrivacy,
+         "time steps of made-up units of so many examples, beside those of as many single ones"},
     Flag{"--seed", &G::seed, kAll | kAudit | kPaper, "N", kPrivacy,
          "fixes all randomness: runs repeat, and no epsilon is claimed"},
 
@@ -158,7 +188,8 @@ constexpr std::array kFlags = {
          "when rows that are read next receive their noise"},
     Flag{"--stages", &G::stages, kRuns, "fused|split", kRun,
          "split: slower kernels that time the paper's stages apart; fused"},
-    Flag{"--threads", &G::threads, kOut | predict_flags | kSweep, "N", kRun, "all cores", false},
+    Flag{"--threads", &G::threads, kOut | predict_flags | kSweep | kTune, "N", kRun, "all cores",
+         false},
     Flag{"--eval-every", &G::eval_every, kTrain | kAudit, "STEPS", kRun,
          "held-out AUC, log-loss, normalised entropy and calibration while training; only at the "
          "end"},
@@ -172,9 +203,11 @@ constexpr std::array kFlags = {
          "the largest tables instead; three quarters of the free memory, at most the paper's 96"},
     Flag{"--dry-run", &G::dry_run, train_flags, "", kRun,
          "says what the run would claim, need and take, and trains nothing", false},
-    Flag{"--json", &G::json, kOut, "FILE|-", kRun, "the numbers, for machines", false},
+    Flag{"--dry-run", &G::dry_run, kTune, "", kRun,
+         "says what the search would cost and how much noise it needs, and trains nothing", false},
+    Flag{"--json", &G::json, kOut | kTune, "FILE|-", kRun, "the numbers, for machines", false},
     Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture", false},
-    Flag{"--quiet", &G::quiet, kOut | kSweep, "", kRun, "no progress", false},
+    Flag{"--quiet", &G::quiet, kOut | kSweep | kTune, "", kRun, "no progress", false},
     Flag{"--config", &G::config, kAll | kPaper | kCosts | kAudit | kDataFiles, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins", false},
 
@@ -182,13 +215,16 @@ constexpr std::array kFlags = {
          "the run's folder: config, metrics, secret checkpoints and, at the end, model/", false},
     Flag{"--out", &G::out, kPaper, "DIR", kFiles,
          "for a CSV and SVGs of each experiment, and index.html with all of them", false},
-    Flag{"--checkpoint-every", &G::checkpoint_every, kTrain | kAudit, "N|TIME", kFiles,
+    Flag{"--out", &G::out, kTune, "DIR", kFiles,
+         "the search's folder: secret state, secret trials while it runs and, at the end, model/",
+         false},
+    Flag{"--checkpoint-every", &G::checkpoint_every, kTrain | kAudit | kTune, "N|TIME", kFiles,
          "save the state every so many steps (500) or so often (10m); never (lazydp audit: steps, "
          "and each time go on from there)"},
     Flag{"--table-storage", &G::table_storage, kRuns | kAudit, "memory|file:DIR", kFiles,
          "where tables live: file:DIR keeps the rows that were ever read in files there, secret as "
          "checkpoints are, for tables larger than memory; memory"},
-    Flag{"--key-file", &G::key_file, train_flags | kFolder, "FILE", kFiles,
+    Flag{"--key-file", &G::key_file, train_flags | kFolder | kTune, "FILE", kFiles,
          "encrypt checkpoints with the passphrase or key in this file", false},
     Flag{"--no-release", &G::no_release, train_flags, "", kFiles,
          "leave a checkpoint at the end and no model"},

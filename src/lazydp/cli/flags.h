@@ -16,7 +16,7 @@ using Text = std::optional<std::string>;
 // it.
 struct FlagTexts {
   Text algorithm, algorithms, canary, runs, one_run, canaries;
-  Text model, scale, rows, dim, bottom, top, pooling, pooling_mode;
+  Text model, scale, rows, dim, bottom, top, pooling, pooling_mode, interaction;
   Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs, more_steps, more_epochs;
   Text lr, dense_lr, lr_schedule, weight_decay, dense_optimizer, table_optimizer;
   Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
@@ -24,8 +24,9 @@ struct FlagTexts {
   Text settle, stages, threads, eval_every, eval_examples, rounds;
   Text out, checkpoint_every, table_storage, key_file, no_release, private_metrics, dry_run, branch,
       previous;
-  Text data, validation, test, split_by, privacy_unit;
+  Text data, validation, test, split_by, privacy_unit, examples_per_unit, group_by;
   Text schema, guess, salt, min_count, max_bad_lines, verify, show;
+  Text grid, trials_mean, trials_eta, score_noise, score_bound;
   Text smoke, quick, max_table_gb;
   Text json, svg, quiet, config;
 
@@ -49,6 +50,7 @@ enum Takes : std::uint32_t {
   eval_flags = 1 << 12,
   predict_flags = 1 << 13,
   sweep_flags = 1 << 20,
+  tune_flags = 1 << 21,
   paper_flags = 1 << 16,
 };
 

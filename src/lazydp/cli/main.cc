@@ -45,9 +45,14 @@ constexpr std::array kVerbs = {
     Verb{"bench steps", bench_flags, "time the steps of several algorithms, interleaved",
          "lazydp bench steps --algorithms sgd,lazydp,dpsgd-f --model mlperf --scale 0.01",
          bench_steps},
-    Verb{"sweep", sweep_flags,
-         "train every point of a grid (flags in TOML, lists are what to try); goes on where it was",
-         "lazydp sweep grid.toml results.csv --runs 3", sweep, "GRID CSV"},
+    Verb{
+        "sweep", sweep_flags,
+        "train every point of a grid (flags in TOML, lists are what to try); goes on where it was; "
+        "choosing among the rows by hand is not paid for: see lazydp tune",
+        "lazydp sweep grid.toml results.csv --runs 3", sweep, "GRID CSV"},
+    Verb{"tune", tune_flags,
+         "search a grid for the best model; epsilon pays for the choice; goes on where it was",
+         "lazydp tune --grid grid.toml --data click.ldp --epsilon 8 --out search", tune},
     Verb{"bench paper", paper_flags,
          "the paper's experiments on this machine: numbers, pictures, comparisons",
          "lazydp bench paper --quick --out paper", bench_paper, "[EXPERIMENT...]"},

@@ -2,12 +2,13 @@
 //
 // Back-propagation is linear in each example's output gradient, so clipping can wait until it is
 // over: scaling row i of every output gradient by example i's factor gives what a second, weighted
-// pass would have given (Denison et al. 2022).
+// pass would have given (Denison et al. 2022). The examples of a unit have one factor.
 
 #include <vector>
 
 #include "lazydp/base/parallel.h"
 #include "lazydp/clip/gradient_method.h"
+#include "lazydp/clip/unit_norms.h"
 #include "lazydp/kernels/vector.h"
 
 namespace lazydp {
@@ -19,24 +20,40 @@ class Ghost : public GradientMethod {
 
   void compute(Model& model, const Batch& batch, double clip_norm, Gradient& gradient,
                StageClock& stages, const TablesReady& ready) override {
-    const Tape& tape = model.backward(batch, {});
+    const Tape& tape = model.backward(batch, mean_weights(batch, weights_));
     stages.lap(Stage::backward);
     constexpr std::size_t kExamples = 32;
-    parallel_blocks(batch.size, kExamples, [&](std::size_t begin, std::size_t end) {
-      for (std::size_t i = begin; i < end; ++i) {
-        scale_example(tape, i, clip_factor(squared_norm_of(tape, batch, i), clip_norm));
+    const std::size_t block = units_per_task(batch, kExamples);
+    parallel_blocks(batch.units(), block, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t u = begin; u < end; ++u) {
+        const float factor = clip_factor(squared_norm_of(tape, batch, u), clip_norm);
+        const UnitExamples unit = batch.unit(u);
+        for (std::size_t i = unit.begin; i < unit.end; ++i) scale_example(tape, i, factor);
       }
     });
     stages.lap(Stage::norms);
     refer_to_tables(tape, batch, pooling_, gradient.tables);
     if (ready) ready(gradient.tables);
-    sum_dense(tape, model.parameters().size(), gradient.dense);
+    sum_dense(tape, batch, model.parameters().size(), gradient.dense);
     stages.lap(Stage::weight_gradients);
   }
 
  private:
+  double squared_norm_of(const Tape& tape, const Batch& batch, std::size_t u) const {
+    return batch.has_units() ? squared_norm_of_unit(tape, batch, batch.unit(u))
+                             : squared_norm_of_example(tape, batch, u);
+  }
+
+  double squared_norm_of_unit(const Tape& tape, const Batch& batch,
+                              const UnitExamples& unit) const {
+    thread_local UnitNorms norms;
+    double sum = norms.squared_tables(tape, batch, pooling_, unit);
+    for (const LayerTrace& layer : tape.layers) sum += norms.squared_layer(layer, unit);
+    return sum;
+  }
+
   // The gradient of W is the outer product of d and x, so its norm is |d||x|; that of b is |d|.
-  double squared_norm_of(const Tape& tape, const Batch& batch, std::size_t i) const {
+  double squared_norm_of_example(const Tape& tape, const Batch& batch, std::size_t i) const {
     double sum = squared_tables_norm(tape, batch, pooling_, i);
     for (const LayerTrace& layer : tape.layers) {
       sum += static_cast<double>(squared_norm(layer.gradients.row(i))) *
@@ -54,6 +71,7 @@ class Ghost : public GradientMethod {
   }
 
   Pooling pooling_;
+  std::vector<float> weights_;
 };
 
 }  // namespace

@@ -1,10 +1,12 @@
 #include "lazydp/clip/gradient_method.h"
 
 #include <algorithm>
+#include <array>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/clip/table_norms.h"
+#include "lazydp/clip/unit_norms.h"
 #include "lazydp/kernels/vector.h"
 #include "lazydp/model/gemm.h"
 
@@ -24,34 +26,56 @@ void sum_rows(ConstMatrixView m, std::span<float> out) {
   });
 }
 
+// Writes the same, summed in double precision.
+void sum_rows_in_double(ConstMatrixView m, std::span<float> out) {
+  constexpr std::size_t kColumns = 64;
+  parallel_blocks(m.cols, kColumns, [&](std::size_t begin, std::size_t end) {
+    std::array<double, kColumns> sum{};
+    for (std::size_t i = 0; i < m.rows; ++i) {
+      const std::span<const float> row = m.row(i).subspan(begin, end - begin);
+      for (std::size_t j = 0; j < row.size(); ++j) sum[j] += static_cast<double>(row[j]);
+    }
+    for (std::size_t j = begin; j < end; ++j) out[j] = static_cast<float>(sum[j - begin]);
+  });
+}
+
 class Plain : public GradientMethod {
  public:
   explicit Plain(Pooling pooling) : pooling_(pooling) {}
 
   void compute(Model& model, const Batch& batch, double /*clip_norm*/, Gradient& gradient,
                StageClock& stages, const TablesReady& ready) override {
-    const Tape& tape = model.backward(batch, {});
+    const Tape& tape = model.backward(batch, mean_weights(batch, weights_));
     stages.lap(Stage::backward);
     refer_to_tables(tape, batch, pooling_, gradient.tables);
     if (ready) ready(gradient.tables);
-    sum_dense(tape, model.parameters().size(), gradient.dense);
+    sum_dense(tape, batch, model.parameters().size(), gradient.dense);
     stages.lap(Stage::weight_gradients);
   }
 
  private:
   Pooling pooling_;
+  std::vector<float> weights_;
 };
 
 }  // namespace
 
-void sum_dense(const Tape& tape, std::size_t parameters, std::vector<float>& dense) {
+void sum_dense(const Tape& tape, const Batch& batch, std::size_t parameters,
+               std::vector<float>& dense) {
   dense.resize(parameters);
   for (const LayerTrace& layer : tape.layers) {
     const std::size_t in = layer.inputs.cols;
     const std::size_t out = layer.gradients.cols;
     float* weights = dense.data() + layer.first_parameter;
-    parallel_transpose_times(layer.gradients, layer.inputs, {weights, out, in, in});
-    sum_rows(layer.gradients, {weights + out * in, out});
+    const MatrixView product = {weights, out, in, in};
+    const std::span<float> bias = {weights + out * in, out};
+    if (batch.has_units()) {
+      parallel_transpose_times_in_parts(layer.gradients, layer.inputs, product);
+      sum_rows_in_double(layer.gradients, bias);
+    } else {
+      parallel_transpose_times(layer.gradients, layer.inputs, product);
+      sum_rows(layer.gradients, bias);
+    }
   }
 }
 

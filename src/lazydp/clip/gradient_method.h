@@ -1,5 +1,5 @@
 #pragma once
-// Computes the sum of a batch's clipped per-example gradients, in four ways.
+// Computes the sum of the clipped gradients of a batch's examples, or units, in four ways.
 
 #include <cmath>
 #include <cstddef>
@@ -16,9 +16,9 @@
 
 namespace lazydp {
 
-// Returns the factor that clips an example's gradient: min(1, C / norm), minus a margin so that
-// rounding cannot carry a norm beyond C; and 0 for a norm that is not finite: that example is left
-// out, because a NaN in the sum, or an exception, would reveal that it was there.
+// Returns the factor that clips the gradient of an example or unit: min(1, C / norm), minus a
+// margin so that rounding cannot carry a norm beyond C; and 0 for a norm that is not finite: it is
+// left out, because a NaN in the sum, or an exception, would reveal that it was there.
 inline float clip_factor(double squared_norm, double clip_norm) {
   if (!std::isfinite(squared_norm)) return 0.0f;
   constexpr double kBelow = 1.0 - 1e-5;
@@ -59,7 +59,7 @@ class GradientMethod {
   // Computes the sum of clipped gradients. `model` has just run forward() on `batch`. Each
   // example's gradient over all parameters, tables included, is scaled to an L2 norm of at most
   // `clip_norm`; an example whose gradient is not finite is left out, and nothing reveals that it
-  // was there.
+  // was there. Where the batch has units, that holds for each unit's mean gradient instead.
   virtual void compute(Model& model, const Batch& batch, double clip_norm, Gradient& gradient,
                        StageClock& stages, const TablesReady& ready = {}) = 0;
 
@@ -78,8 +78,10 @@ std::unique_ptr<GradientMethod> make_reweight(Pooling pooling);
 std::unique_ptr<GradientMethod> make_ghost(Pooling pooling);
 
 // Sum over examples the gradients that the tape holds: dense weight gradients by one product a
-// layer, table gradients as factors.
-void sum_dense(const Tape& tape, std::size_t parameters, std::vector<float>& dense);
+// layer, table gradients as factors. Terms of a unit may cancel: those are summed in parts, as
+// kRounding assumes.
+void sum_dense(const Tape& tape, const Batch& batch, std::size_t parameters,
+               std::vector<float>& dense);
 void refer_to_tables(const Tape& tape, const Batch& batch, Pooling pooling,
                      std::vector<TableGradient>& tables);
 
@@ -100,6 +102,20 @@ inline void form_layer_gradient(const LayerTrace& layer, std::size_t example,
   for (std::size_t o = 0; o < d.size(); ++o) {
     for (std::size_t j = 0; j < x.size(); ++j) out[o * x.size() + j] = d[o] * x[j];
     out[d.size() * x.size() + o] = d[o];
+  }
+}
+
+// Writes the sum of the unit's (d xᵀ, d).
+inline void form_layer_gradient(const LayerTrace& layer, const UnitExamples& unit,
+                                std::span<float> out) {
+  form_layer_gradient(layer, unit.begin, out);
+  for (std::size_t i = unit.begin + 1; i < unit.end; ++i) {
+    const auto x = layer.inputs.row(i);
+    const auto d = layer.gradients.row(i);
+    for (std::size_t o = 0; o < d.size(); ++o) {
+      add_scaled(d[o], x, out.subspan(o * x.size(), x.size()));
+      out[d.size() * x.size() + o] += d[o];
+    }
   }
 }
 

@@ -40,7 +40,7 @@ void ReadAhead::read(Step t, Batch& batch) {
 
 void ReadAhead::run() {
   set_thread_count(1);  // for loops that this thread starts
-  std::vector<ExampleId> examples;
+  Sample sample;
   std::unique_lock lock(guard_);
   for (;;) {
     changed_.wait(lock, [&] { return ending_ || (wanted_ != 0 && ready_ != wanted_); });
@@ -49,8 +49,8 @@ void ReadAhead::run() {
     lock.unlock();
     std::exception_ptr failure;
     try {
-      sampler_.draw(t, examples);
-      dataset_.read(examples, batch_);
+      sampler_.draw(t, sample);
+      read_sample(dataset_, sample, batch_);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -92,8 +92,8 @@ void BatchQueue::fill(Entry& entry, Step t) {
   if (read_ahead_) {
     read_ahead_->read(t, entry.batch);
   } else {
-    sampler_.draw(t, examples_);
-    dataset_.read(examples_, entry.batch);
+    sampler_.draw(t, sample_);
+    read_sample(dataset_, sample_, entry.batch);
   }
   entry.step = t;
 }

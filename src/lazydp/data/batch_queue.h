@@ -79,7 +79,7 @@ class BatchQueue {
   LookAhead look_ahead_;
   Entry current_;
   Entry next_;
-  std::vector<ExampleId> examples_;
+  Sample sample_;
   std::unique_ptr<ReadAhead> read_ahead_;
 };
 

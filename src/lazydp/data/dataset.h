@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -13,6 +14,9 @@
 namespace lazydp {
 
 using ExampleId = std::uint64_t;
+
+// Returns the group of an example, 0 if it has none.
+using GroupOf = std::function<std::uint64_t(ExampleId)>;
 
 class Dataset {
  public:

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lazydp/data/samplers.h"
@@ -30,16 +31,27 @@ class PrivacyUnits {
   }
   std::uint64_t largest() const;
 
+  // Returns how many examples the units would send in all, if each sent at most `most`.
+  std::uint64_t sent(std::uint64_t most) const;
+
  private:
   std::vector<std::uint32_t> members_;
   std::vector<std::uint32_t> starts_;
 };
 
+// The most examples for which a number can be given: those that a unit sends are drawn from its
+// own cell of the step, which is that long. Units may also send every example.
+inline constexpr std::uint64_t kMaxExamplesPerUnit = 8192;
+
 // Returns a sampler in which every unit joins every step with probability `rate`, independently,
-// with one of its examples, drawn uniformly and anew in every step. A unit therefore has at most
-// one example in a batch, and clipping an example's gradient is clipping the unit's. `units` must
-// outlive the sampler; `name` says in words what a unit is.
+// with up to `most` of its examples: all if it has no more, else `most` drawn without replacement,
+// uniformly and anew in every step. With `most` = 1 every example is its own unit in the sample:
+// clipping its gradient is clipping the unit's. `units` must outlive the sampler; `name` says in
+// words what a unit is.
 std::unique_ptr<Sampler> make_unit_sampler(const Seed& seed, const PrivacyUnits& units, double rate,
-                                           std::string name);
+                                           std::string name, std::uint64_t most = 1);
+
+// Says what a sampled unit sends, and what of it is clipped.
+std::string sent_in_words(std::uint64_t most);
 
 }  // namespace lazydp

@@ -11,6 +11,11 @@
 
 namespace lazydp {
 
+void read_sample(const Dataset& dataset, const Sample& sample, Batch& batch) {
+  dataset.read(sample.examples, batch);
+  batch.unit_starts.assign(sample.unit_starts.begin(), sample.unit_starts.end());
+}
+
 namespace {
 
 constexpr TableId kPoissonStream = 0;
@@ -27,8 +32,10 @@ class PoissonSampler final : public Sampler {
   // >= k) = (1 - q)^k = P(log(u) / log(1 - q) >= k). The work is therefore proportional to the
   // batch, not to the population. With q = 1 every gap is 0; a gap is compared before it is
   // converted to an integer, because for a tiny q it may be larger than any integer.
-  void draw(Step t, std::vector<ExampleId>& examples) const override {
+  void draw(Step t, Sample& sample) const override {
     check(t >= 1, "steps count from 1");
+    std::vector<ExampleId>& examples = sample.examples;
+    sample.unit_starts.clear();
     examples.clear();
     examples.reserve(room_);
     RandomStream random(seed_, Purpose::sampling, kPoissonStream, t);
@@ -77,8 +84,10 @@ class ShuffledSampler final : public Sampler {
       : seed_(seed), population_(population), batch_(batch) {}
 
   // All epochs form one sequence; step t takes positions (t - 1) * batch ... t * batch - 1 of it.
-  void draw(Step t, std::vector<ExampleId>& examples) const override {
+  void draw(Step t, Sample& sample) const override {
     check(t >= 1, "steps count from 1");
+    std::vector<ExampleId>& examples = sample.examples;
+    sample.unit_starts.clear();
     examples.clear();
     examples.reserve(batch_);
     const std::uint64_t end = t * batch_;
@@ -173,14 +182,15 @@ class PartOfSample final : public Sampler {
   PartOfSample(const Sampler& whole, int rank, int ranks)
       : whole_(whole), rank_(rank), ranks_(ranks) {}
 
-  void draw(Step t, std::vector<ExampleId>& examples) const override {
-    whole_.draw(t, examples);
-    keep_part(examples, rank_, ranks_);
+  void draw(Step t, Sample& sample) const override {
+    whole_.draw(t, sample);
+    keep_part(sample, rank_, ranks_);
   }
   bool poisson() const override { return whole_.poisson(); }
   double rate() const override { return whole_.rate(); }
   bool secret() const override { return whole_.secret(); }
   std::string unit() const override { return whole_.unit(); }
+  std::uint64_t examples_per_unit() const override { return whole_.examples_per_unit(); }
 
  private:
   const Sampler& whole_;
@@ -188,17 +198,62 @@ class PartOfSample final : public Sampler {
   int ranks_;
 };
 
+class NeighboursUnits final : public Sampler {
+ public:
+  NeighboursUnits(const Sampler& whole, std::uint64_t size) : whole_(whole), size_(size) {}
+
+  void draw(Step t, Sample& sample) const override {
+    whole_.draw(t, sample);
+    if (size_ == 1) return;
+    sample.unit_starts.clear();
+    for (std::size_t i = 0; i < sample.examples.size(); i += size_) sample.unit_starts.push_back(i);
+    sample.unit_starts.push_back(sample.examples.size());
+  }
+  bool poisson() const override { return false; }
+  std::string unit() const override { return size_ == 1 ? whole_.unit() : "a made-up unit"; }
+  std::uint64_t examples_per_unit() const override { return size_; }
+
+ private:
+  const Sampler& whole_;
+  std::uint64_t size_;
+};
+
+// Returns where part r of `ranks` parts of `size` begins.
+std::size_t boundary(std::size_t size, int r, int ranks) {
+  return size * static_cast<std::size_t>(r) / static_cast<std::size_t>(ranks);
+}
+
+template <class Value>
+void keep_range(std::vector<Value>& values, std::size_t first, std::size_t last) {
+  values.erase(values.begin() + static_cast<std::ptrdiff_t>(last), values.end());
+  values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(first));
+}
+
 }  // namespace
 
 void keep_part(std::vector<ExampleId>& examples, int rank, int ranks) {
-  const auto boundary = [&](int r) {
-    return static_cast<std::ptrdiff_t>(examples.size() * static_cast<std::size_t>(r) /
-                                       static_cast<std::size_t>(ranks));
+  const std::size_t size = examples.size();
+  keep_range(examples, boundary(size, rank, ranks), boundary(size, rank + 1, ranks));
+}
+
+void keep_part(Sample& sample, int rank, int ranks) {
+  if (sample.unit_starts.empty()) return keep_part(sample.examples, rank, ranks);
+  // The first unit that begins in the part, or behind it.
+  const auto first_unit = [&](int r) {
+    const auto at =
+        std::ranges::lower_bound(sample.unit_starts, boundary(sample.examples.size(), r, ranks));
+    return static_cast<std::size_t>(at - sample.unit_starts.begin());
   };
-  const std::ptrdiff_t first = boundary(rank);
-  const std::ptrdiff_t last = boundary(rank + 1);
-  examples.erase(examples.begin() + last, examples.end());
-  examples.erase(examples.begin(), examples.begin() + first);
+  const std::size_t begin = first_unit(rank);
+  const std::size_t end = first_unit(rank + 1);
+  const std::size_t first = sample.unit_starts[begin];
+  keep_range(sample.examples, first, sample.unit_starts[end]);
+  keep_range(sample.unit_starts, begin, end + 1);
+  for (std::size_t& start : sample.unit_starts) start -= first;
+}
+
+std::unique_ptr<Sampler> make_neighbours_units(const Sampler& whole, std::uint64_t size) {
+  return std::make_unique<NeighboursUnits>(whole, size);
 }
 
 std::unique_ptr<Sampler> make_part_of_sample(const Sampler& whole, int rank, int ranks) {

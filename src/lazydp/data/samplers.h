@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -16,14 +17,26 @@ namespace lazydp {
 
 inline constexpr const char* kExampleUnit = "one example";
 
+inline constexpr std::uint64_t kEveryExampleOfAUnit = std::numeric_limits<std::uint64_t>::max();
+
+// The examples of a step.
+struct Sample {
+  std::vector<ExampleId> examples;
+  // As Batch::unit_starts. Empty: every example is a unit of its own.
+  std::vector<std::size_t> unit_starts;
+};
+
+// Makes `batch` hold the examples and the units of a sample.
+void read_sample(const Dataset& dataset, const Sample& sample, Batch& batch);
+
 // The batch of step t is a pure function of (seed, t): steps may be drawn in any order, and a step
 // that is replayed after a crash draws the same examples.
 class Sampler {
  public:
   virtual ~Sampler() = default;
 
-  // Makes `examples` the batch of step t >= 1. Reuses its memory.
-  virtual void draw(Step t, std::vector<ExampleId>& examples) const = 0;
+  // Makes `sample` that of step t >= 1. Reuses its memory.
+  virtual void draw(Step t, Sample& sample) const = 0;
 
   // Returns whether examples join independently of each other, as the accountants assume.
   virtual bool poisson() const = 0;
@@ -34,6 +47,9 @@ class Sampler {
 
   // Returns in words what joins a step: the unit that a claim protects.
   virtual std::string unit() const { return kExampleUnit; }
+
+  // Returns the most examples that one of them sends.
+  virtual std::uint64_t examples_per_unit() const { return 1; }
 };
 
 inline constexpr std::uint64_t kMaxExamples = std::uint64_t{1} << 40;
@@ -49,6 +65,10 @@ std::unique_ptr<Sampler> make_poisson_sampler(const Seed& seed, std::uint64_t po
 // epsilon is claimed.
 std::unique_ptr<Sampler> make_shuffled_sampler(const Seed& seed, std::uint64_t population,
                                                std::uint64_t batch);
+
+// Returns a sampler of the same examples in made-up units, `size` neighbours each: for timing steps
+// of units. `whole` must outlive it.
+std::unique_ptr<Sampler> make_neighbours_units(const Sampler& whole, std::uint64_t size);
 
 enum class Sampling : std::uint8_t { poisson, shuffled };
 
@@ -84,12 +104,13 @@ class Permutation {
 
 // Gives a rank its part of the examples of a step.
 
-// Draws the sample of a step as one process would, whatever the number of ranks, and cuts it into
-// neighbouring parts of equal size: rank r receives the r-th. A part may be empty. `whole` must
-// outlive the sampler that is returned.
+// Draws the sample of a step as one process would, whatever the number of ranks, and cuts it,
+// between units, into neighbouring parts of about equal size: rank r receives the r-th. A part may
+// be empty. `whole` must outlive the sampler that is returned.
 std::unique_ptr<Sampler> make_part_of_sample(const Sampler& whole, int rank, int ranks);
 
-// Keeps the r-th of `ranks` parts of `examples`, in place.
+// Keeps the r-th of `ranks` parts, in place. A unit is never cut: its norm is computed by one rank.
 void keep_part(std::vector<ExampleId>& examples, int rank, int ranks);
+void keep_part(Sample& sample, int rank, int ranks);
 
 }  // namespace lazydp

@@ -15,7 +15,9 @@ namespace lazydp {
 namespace {
 
 std::size_t key_column(const DataFile& file, const char* flag, const std::string& name) {
-  std::string allowed = flag == std::string("split-by") ? "position" : "example";
+  std::string allowed = flag == std::string("split-by")   ? "position"
+                        : flag == std::string("group-by") ? "none"
+                                                          : "example";
   const std::vector<const Column*> keys = file.schema().keys();
   for (std::size_t i = 0; i < keys.size(); ++i) {
     if (keys[i]->name == name) return i;
@@ -34,6 +36,16 @@ std::string neighbours_in_words(const std::string& column, bool by_unit, bool wh
   return "data files of which one has one example more, where the other has nothing in its place "
          "(or has ended): which side an example is on depends on its position alone, so no other "
          "one changes sides";
+}
+
+GroupOf group_in(std::shared_ptr<const DataFile> file, std::size_t key) {
+  return [file = std::move(file), key](ExampleId i) { return file->key_of(i, key); };
+}
+
+GroupOf group_in(std::shared_ptr<const Part> part, std::size_t key) {
+  return [part = std::move(part), key](ExampleId i) {
+    return part->file().key_of(part->in_file(i), key);
+  };
 }
 
 std::string percent(double share) {
@@ -78,15 +90,23 @@ std::shared_ptr<const TrainingFile> open_training_file(const TrainingFileOptions
   if (options.validation.share > 0.0)
     choice->split += ", " + percent(options.validation.share) + " for validation";
   choice->train = std::move(split.train);
-  choice->validation = std::move(split.validation);
-  choice->test = std::move(split.test);
-  for (const auto& [held_out, part] :
-       {std::pair(&options.test, &choice->test), {&options.validation, &choice->validation}}) {
-    if (held_out->path.empty()) continue;
-    auto other = std::make_shared<const DataFile>(held_out->path);
+  choice->group_by = options.group_by;
+  const std::size_t group = options.group_by ? key_column(file, "group-by", *options.group_by) : 0;
+  if (options.group_by) choice->file_group = group_in(choice->file, group);
+  const auto hold_out = [&](const HeldOut& what, std::unique_ptr<Part> share,
+                            std::shared_ptr<const Dataset>& part, GroupOf& group_of) {
+    const auto take = [&](auto data) {
+      part = data;
+      if (data && options.group_by) group_of = group_in(std::move(data), group);
+    };
+    if (what.path.empty()) return take(std::shared_ptr<const Part>(std::move(share)));
+    auto other = std::make_shared<const DataFile>(what.path);
     require_same_columns(file, *other);
-    *part = std::move(other);
-  }
+    take(std::move(other));
+  };
+  hold_out(options.validation, std::move(split.validation), choice->validation,
+           choice->validation_group);
+  hold_out(options.test, std::move(split.test), choice->test, choice->test_group);
   if (by_unit) {
     choice->units = std::make_shared<const PrivacyUnits>(
         PrivacyUnits::of(*choice->train, key_column(file, "privacy-unit", column)));
@@ -137,6 +157,8 @@ TrainingData load_data(const DataSource& source, TimingShape timing) {
     return {.train = source.file->train,
             .validation = source.file->validation,
             .held_out = source.file->test,
+            .validation_group = source.file->validation_group,
+            .held_out_group = source.file->test_group,
             .bayes_auc = kNone,
             .bayes_logloss = kNone,
             .file = source.file};
@@ -146,6 +168,8 @@ TrainingData load_data(const DataSource& source, TimingShape timing) {
     return {.train = std::move(click.train),
             .validation = nullptr,
             .held_out = std::move(click.held_out),
+            .validation_group = {},
+            .held_out_group = {},
             .bayes_auc = click.bayes_auc,
             .bayes_logloss = click.bayes_logloss,
             .file = nullptr};
@@ -154,6 +178,8 @@ TrainingData load_data(const DataSource& source, TimingShape timing) {
   return {.train = make_timing_dataset(timing, std::get<AccessLaw>(source.what)),
           .validation = nullptr,
           .held_out = nullptr,
+          .validation_group = {},
+          .held_out_group = {},
           .bayes_auc = kNone,
           .bayes_logloss = kNone,
           .file = nullptr};

@@ -33,6 +33,7 @@ struct TrainingFileOptions {
   HeldOut validation = {};
   std::optional<std::string> split_by = {};      // a key column, or "position"
   std::optional<std::string> privacy_unit = {};  // a key column; none: each example is a unit
+  std::optional<std::string> group_by = {};      // a key column; none: nothing is grouped
 };
 
 struct TrainingFile {
@@ -44,6 +45,8 @@ struct TrainingFile {
   std::string neighbours;                     // the neighbouring data sets of the claim, in words
   std::shared_ptr<const PrivacyUnits> units;  // null: each example is a unit
   std::string unit = "one example";           // the protected unit, in words
+  std::optional<std::string> group_by;  // the column of these groups; none: nothing is grouped
+  GroupOf file_group, validation_group, test_group;  // of examples of the whole file, of a part
 
   // Returns the number of units that are sampled; treated as public.
   std::uint64_t population() const { return units ? units->size() : train->size(); }
@@ -66,6 +69,7 @@ struct DataSource {
   // up all over, and not at the same rows again.
   std::uint64_t timing_examples = std::uint64_t{1} << 26;
 
+  bool grouped() const { return file && file->group_by; }
   bool learnable() const { return file || std::holds_alternative<ClickSize>(what); }
   bool has_held_out() const { return file ? file->test || file->validation : learnable(); }
   std::string in_words() const { return (file ? "data " : "synthetic ") + name; }
@@ -86,6 +90,7 @@ struct TrainingData {
   std::shared_ptr<const Dataset> train;
   std::shared_ptr<const Dataset> validation;  // evaluated during training; null: held_out
   std::shared_ptr<const Dataset> held_out;    // null if there is nothing to learn
+  GroupOf validation_group, held_out_group;   // empty: nothing is grouped
   double bayes_auc = 0.0;                     // NaN if there is nothing to learn
   double bayes_logloss = 0.0;
   std::shared_ptr<const TrainingFile> file;  // the file that `train` is part of; null: synthetic

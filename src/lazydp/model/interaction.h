@@ -3,8 +3,9 @@
 //
 // A row of `features` is an example's vectors, `dim` floats each, one after another: the bottom
 // MLP's output, then the pooled vector of every table. A row of `output` is the bottom MLP's output
-// followed by the dot product of vectors i and j for every i > j, ordered by i, then j. Both
-// functions run on the calling thread, example by example.
+// (or, if it is wide enough for them, all vectors) followed by the dot product of vectors i and j
+// for every i > j, ordered by i, then j. Both functions run on the calling thread, example by
+// example.
 
 #include <cstddef>
 

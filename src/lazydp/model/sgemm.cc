@@ -75,6 +75,17 @@ void sgemm(Factor a_is, ConstMatrixView a, Factor b_is, ConstMatrixView b, std::
               0.0f, c.data, blas_size(c.stride));
 }
 
+void dgram(ConstMatrixView a, std::vector<double>& gram) {
+  thread_local std::vector<double> wide;
+  wide.resize(a.rows * a.cols);
+  for (std::size_t i = 0; i < a.rows; ++i) std::ranges::copy(a.row(i), wide.data() + i * a.cols);
+  gram.assign(a.rows * a.rows, 0.0);
+  if (gram.empty() || a.cols == 0) return;
+  use_no_blas_threads();
+  cblas_dsyrk(CblasRowMajor, CblasLower, CblasNoTrans, blas_size(a.rows), blas_size(a.cols), 1.0,
+              wide.data(), blas_size(a.cols), 0.0, gram.data(), blas_size(a.rows));
+}
+
 // Zeroes y first: not every BLAS ignores the contents of y when beta is 0.
 void sgemv(Factor a_is, ConstMatrixView a, const float* x, std::size_t x_stride, float* y,
            std::size_t y_size, std::size_t y_stride) {

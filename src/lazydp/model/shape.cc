@@ -51,6 +51,12 @@ std::size_t end_of(std::span<const LayerShape> layers) {
 
 }  // namespace
 
+std::string_view interaction_name(Interaction interaction) {
+  return std::ranges::find(kInteractions, interaction,
+                           [](const auto& named) { return named.second; })
+      ->first;
+}
+
 void ModelShape::validate() const {
   require(!table_rows.empty() && tables() <= kMaxTables,
           "the model has " + std::to_string(tables()) + " tables",

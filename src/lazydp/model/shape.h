@@ -2,10 +2,12 @@
 // The sizes of a recommendation model: tables, layers and how they join; and the paper's models by
 // name.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lazydp/base/types.h"
@@ -23,6 +25,15 @@ struct LayerShape {
   std::size_t first_bias() const { return first_parameter + out * in; }
 };
 
+// The input of the top MLP: dot products of all pairs of vectors, after the bottom MLP's output
+// alone or, so that an id can also have an effect of its own, after all vectors.
+enum class Interaction : std::uint8_t { dot, concat_dot };
+
+inline constexpr std::array<std::pair<std::string_view, Interaction>, 2> kInteractions = {
+    {{"dot", Interaction::dot}, {"cat+dot", Interaction::concat_dot}}};
+
+std::string_view interaction_name(Interaction interaction);
+
 struct ModelShape {
   std::string name;
   std::vector<RowId> table_rows;    // one for each table
@@ -31,6 +42,7 @@ struct ModelShape {
   std::vector<std::size_t> top;     // widths after the interaction, 1 last: 1024-1024-512-256-1
   std::size_t pooling = 1;          // look-ups in a bag
   Pooling mode = Pooling::sum;
+  Interaction interaction = Interaction::dot;
 
   // Throws UserError unless the shape can be built. The functions below rely on it.
   void validate() const;
@@ -41,8 +53,11 @@ struct ModelShape {
   std::uint64_t table_bytes() const;
   std::uint64_t history_bytes() const;  // 4 bytes a row
 
-  // Returns the top MLP's input width: the bottom MLP's output and every pair's dot product.
-  std::size_t interaction_width() const { return tables() * (tables() + 1) / 2 + dim; }
+  // Returns the top MLP's input width: one vector or all, and every pair's dot product.
+  std::size_t interaction_width() const {
+    const std::size_t vectors = tables() + 1;
+    return vectors * tables() / 2 + (interaction == Interaction::dot ? dim : vectors * dim);
+  }
 
   // Return the dense layers in the order of their parameters: the bottom's, then the top's.
   std::vector<LayerShape> bottom_layers() const;

@@ -160,14 +160,19 @@ std::span<const double> rdp_orders() {
   return orders;
 }
 
-double rdp_epsilon(const Ledger& ledger, double delta) {
-  if (ledger.steps() == 0) return 0;
-  if (without_noise(ledger)) return kInfinity;
-  const std::vector<double> moments = log_moments(ledger);
+std::vector<double> rdp_curve(const Ledger& ledger) {
+  const std::span<const double> orders = rdp_orders();
+  if (without_noise(ledger)) return std::vector<double>(orders.size(), kInfinity);
+  std::vector<double> curve = log_moments(ledger);
+  for (std::size_t i = 0; i < curve.size(); ++i) curve[i] /= orders[i] - 1;
+  return curve;
+}
+
+double rdp_epsilon(std::span<const double> curve, double delta) {
   double best = kInfinity;
-  for (std::size_t i = 0; i < moments.size(); ++i) {
+  for (std::size_t i = 0; i < curve.size(); ++i) {
     const double order = rdp_orders()[i];
-    const double rdp = moments[i] / (order - 1);
+    const double rdp = curve[i];
     // Total variation <= sqrt(1 - exp(-KL)) (Bretagnolle, Huber), and KL <= rdp.
     if (-std::expm1(-rdp) < delta * delta) return 0;
     // Canonne, Kamath, Steinke 2020, Proposition 12.
@@ -175,6 +180,10 @@ double rdp_epsilon(const Ledger& ledger, double delta) {
     best = std::min(best, epsilon);
   }
   return std::max(best, 0.0);
+}
+
+double rdp_epsilon(const Ledger& ledger, double delta) {
+  return ledger.steps() == 0 ? 0 : rdp_epsilon(rdp_curve(ledger), delta);
 }
 
 double rdp_delta(const Ledger& ledger, double epsilon) {

@@ -2,6 +2,7 @@
 // The Renyi accountant: fast, and a few per cent above the truth (PLD is tight: pld.h).
 
 #include <span>
+#include <vector>
 
 #include "lazydp/privacy/ledger.h"
 
@@ -17,8 +18,15 @@ double log_renyi_moment(double sampling_rate, double noise_multiplier, double or
 // series with alternating tails at fractional ones, here summed with their signs.
 double rdp_of_step(double sampling_rate, double noise_multiplier, double order);
 
-// Returns the orders over which the two functions below take their minimum.
+// Returns the orders over which the functions below take their minimum.
 std::span<const double> rdp_orders();
+
+// Returns the Renyi divergences of the whole ledger at rdp_orders(): zeros for an empty ledger,
+// infinite without noise.
+std::vector<double> rdp_curve(const Ledger& ledger);
+
+// Returns the smallest epsilon that these divergences at rdp_orders() prove at `delta` in (0, 1).
+double rdp_epsilon(std::span<const double> curve, double delta);
 
 // Returns the smallest epsilon that Renyi accounting proves for this ledger at `delta` in (0, 1).
 double rdp_epsilon(const Ledger& ledger, double delta);

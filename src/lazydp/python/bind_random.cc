@@ -55,9 +55,9 @@ void table_normals(const NoiseSource& noise, const FloatMatrix& out, TableId tab
 }
 
 std::vector<ExampleId> draw(const Sampler& sampler, Step t) {
-  std::vector<ExampleId> examples;
-  sampler.draw(t, examples);
-  return examples;
+  Sample sample;
+  sampler.draw(t, sample);
+  return sample.examples;
 }
 
 }  // namespace

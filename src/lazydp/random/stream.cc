@@ -15,9 +15,11 @@ constexpr std::uint64_t kBlocksPerRow = std::uint64_t{1} << kBlockBits;
 
 }  // namespace
 
-RandomStream::RandomStream(const Seed& seed, Purpose purpose, TableId stream, Step step)
+RandomStream::RandomStream(const Seed& seed, Purpose purpose, TableId stream, Step step,
+                           RowId first_row)
     : key_(seed.derive(purpose, stream, 0)),
-      next_block_(first_block({.purpose = purpose, .table = stream, .step = step})) {}
+      next_block_(
+          first_block({.purpose = purpose, .table = stream, .row = first_row, .step = step})) {}
 
 void RandomStream::refill() {
   constexpr std::size_t kBlocks = kWords / 4;

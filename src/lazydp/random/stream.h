@@ -14,11 +14,12 @@ namespace lazydp {
 // The stream of a model's dense weights. No table has this id: a model has at most 65,000 tables.
 inline constexpr TableId kDenseStream = 65535;
 
-// The sequence is a pure function of (seed, purpose, stream, step). Its blocks are the cells of
-// rows 0, 1, 2, …, so it does not end.
+// The sequence is a pure function of (seed, purpose, stream, step, first row). Its blocks are the
+// cells of that row and the rows after it, so it does not end; a reader that has a row of its own
+// takes no more than the 2^15 words of that row's cell.
 class RandomStream {
  public:
-  RandomStream(const Seed& seed, Purpose purpose, TableId stream, Step step);
+  RandomStream(const Seed& seed, Purpose purpose, TableId stream, Step step, RowId first_row = 0);
 
   std::uint32_t next32();
   std::uint64_t next64();

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <cmath>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -12,6 +13,7 @@
 #include "lazydp/base/io/atomic_file.h"
 #include "lazydp/base/version.h"
 #include "lazydp/checkpoint/checkpoint_folder.h"
+#include "lazydp/data/privacy_units.h"
 #include "lazydp/export/export_weights.h"
 #include "lazydp/export/safetensors.h"
 
@@ -37,6 +39,19 @@ Json json_of(const Claim& claim, const std::string& unit, const Json& data) {
   return json;
 }
 
+// Describes the search that chose a model: what was public of it before it began.
+Json json_of(const PrivateSearch& search) {
+  return {{"statement",
+           "the hyper-parameters were chosen by a private search over a public grid, which epsilon "
+           "pays for; the other trials' models, their number and all scores stay secret"},
+          {"candidates", search.candidates},
+          {"trials", "truncated negative binomial"},
+          {"eta", search.trials.eta},
+          {"gamma", search.trials.gamma},
+          {"expected_trials", mean_trials(search.trials)},
+          {"score_noise_multiplier", search.score_noise}};
+}
+
 // Makes the card, all but the digest of the weights: their file holds a copy of the card.
 Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& notes) {
   Json card = {{"format", "lazydp-card"},
@@ -49,6 +64,7 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
                {"ledger", json_of(trainer.ledger())},
                {"model", json_of(notes.shape)},
                {"data", notes.data}};
+  if (notes.search && claim.holds) card["claim"]["search"] = json_of(*notes.search);
   if (notes.metrics) {
     card["metrics"] = {{"auc", notes.metrics->auc},
                        {"logloss", notes.metrics->logloss},
@@ -56,6 +72,12 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
                        {"calibration", notes.metrics->calibration},
                        {"examples", notes.metrics->examples},
                        {"warning", "computed on private data and not covered by the claim"}};
+  }
+  if (trainer.sampler().unit() != kExampleUnit) {
+    card["a_sampled_unit_sends"] = sent_in_words(trainer.plan().examples_per_unit);
+  }
+  if (notes.metrics && !std::isnan(notes.metrics->gauc)) {
+    card["metrics"]["gauc"] = notes.metrics->gauc;
   }
   return card;
 }
@@ -81,7 +103,8 @@ ReleasedModel::ReleasedModel(std::unique_ptr<Trainer> trainer, const ReleaseNote
     : trainer_(std::move(trainer)) {
   check(trainer_ != nullptr, "a trainer is released once");
   if (!trainer_->state().storage.in_files()) trainer_->settle_all(progress);
-  claim_ = lazydp::claim(*trainer_, notes.delta);
+  claim_ = notes.search ? claim_of_best(*trainer_, *notes.search, notes.delta)
+                        : lazydp::claim(*trainer_, notes.delta);
   card_ = card_of(*trainer_, claim_, notes);
 }
 

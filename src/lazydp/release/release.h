@@ -24,6 +24,8 @@ struct ReleaseNotes {
   Json data = {};  // schema, or the name of a synthetic task
   // Computed on private data: set only if the user wants to publish them.
   std::optional<Metrics> metrics = {};
+  // Set if the model is the best of a private search: the claim then pays for all of its trials.
+  std::optional<PrivateSearch> search = {};
 };
 
 class CheckpointFolder;

@@ -84,7 +84,8 @@ std::string Progress::line(Step step) const {
 
 void Progress::evaluated(Step step, const Metrics& metrics) {
   auc_ = metrics.auc;
-  say("  step " + with_commas(step) + ": held-out AUC " + fixed(metrics.auc, 4) + ", log-loss " +
+  say("  step " + with_commas(step) + ": held-out AUC " + fixed(metrics.auc, 4) +
+      (std::isnan(metrics.gauc) ? "" : ", GAUC " + fixed(metrics.gauc, 4)) + ", log-loss " +
       fixed(metrics.logloss, 4) + ", normalised entropy " + fixed(metrics.normalised_entropy, 4) +
       ", calibration " + fixed(metrics.calibration, 3));
 }

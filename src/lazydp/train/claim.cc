@@ -5,6 +5,8 @@
 #include <limits>
 #include <sstream>
 
+#include "lazydp/data/privacy_units.h"
+#include "lazydp/privacy/rdp.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp {
@@ -32,13 +34,16 @@ std::string in_words(const Trainer& trainer) {
       range(trainer.ledger(), [](const SampledGaussian& event) { return event.sampling_rate; });
   const std::string noise =
       range(trainer.ledger(), [](const SampledGaussian& event) { return event.noise_multiplier; });
+  const bool units = trainer.sampler().unit() != kExampleUnit;
   std::ostringstream out;
   out << "Poisson sampling rate " << sampling << ", clip norm " << m.clip_norm
       << (trainer.plan().clip_schedule.constant() ? "" : " (scheduled)") << ", noise multiplier "
-      << noise << ", " << trainer.ledger().steps()
-      << " steps; neighbours differ by adding or removing " << trainer.sampler().unit()
+      << noise << ", " << trainer.ledger().steps() << " steps; "
+      << (units ? "a sampled unit sends " : "")
+      << (units ? sent_in_words(trainer.plan().examples_per_unit) + "; " : std::string())
+      << "neighbours differ by adding or removing " << trainer.sampler().unit()
       << "; the data-set size, " << std::llround(m.expected_batch / m.sampling_rate)
-      << (trainer.sampler().unit() == kExampleUnit ? " examples" : " units")
+      << (units ? " units" : " examples")
       << ", is treated as public; the released model is protected, intermediate states "
          "are not";
   return out.str();
@@ -79,6 +84,39 @@ Claim claim(const Trainer& trainer, double delta) {
   result.epsilon = epsilon(trainer.ledger(), delta, accountant);
   result.holds = std::isfinite(result.epsilon);
   result.because = result.holds ? in_words(trainer) : "no finite epsilon holds at this delta";
+  return result;
+}
+
+namespace {
+
+std::string in_words(const PrivateSearch& search) {
+  std::ostringstream out;
+  out << "; its hyper-parameters were chosen by a private search, which epsilon pays for: the best "
+         "by a noisy score of a secret number of trials, "
+      << mean_trials(search.trials) << " expected (truncated negative binomial, eta "
+      << search.trials.eta << ", gamma " << search.trials.gamma
+      << "), each of a candidate drawn from " << search.candidates
+      << " of a public grid; noise multiplier of the score " << search.score_noise;
+  return out.str();
+}
+
+}  // namespace
+
+Claim claim_of_best(const Trainer& trainer, const PrivateSearch& search, double delta) {
+  Claim result = claim(trainer, delta);
+  if (!result.holds) return result;
+  const std::vector<double> spent = rdp_curve(trainer.ledger());
+  for (std::size_t i = 0; i < spent.size(); ++i) {
+    if (spent[i] <= search.training.at(i)) continue;
+    throw PrivacyError(
+        "the model was trained with less noise than the search counted for a candidate; nothing "
+        "can be claimed for it");
+  }
+  result.accountant = Accountant::rdp;
+  result.epsilon = search_epsilon(search, delta);
+  result.holds = std::isfinite(result.epsilon);
+  result.because = result.holds ? result.because + in_words(search)
+                                : "no finite epsilon holds for the search at this delta";
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "lazydp/privacy/accountant.h"
+#include "lazydp/privacy/private_selection.h"
 #include "lazydp/train/plan.h"
 #include "lazydp/train/trainer.h"
 
@@ -26,6 +27,11 @@ std::string no_claim(const Trainer& trainer);
 
 // Returns the claim for the model as it would be released after the trainer's last step.
 Claim claim(const Trainer& trainer, double delta);
+
+// Returns the claim for the model as the one with the best noisy score of a private search: it pays
+// for every trial, also for those that were lost. Throws PrivacyError if the trainer has spent more
+// than the search counted for a candidate.
+Claim claim_of_best(const Trainer& trainer, const PrivateSearch& search, double delta);
 
 // Measures whether floats are fine enough for a plan's noise. Late noise is added to weights that
 // were rounded before. That reveals nothing as long as the noise of every step is far coarser than

@@ -12,6 +12,9 @@
 
 namespace lazydp {
 
+// The most examples that a sampled privacy unit sends, unless the user says otherwise.
+inline constexpr std::uint64_t kUsualExamplesPerUnit = 32;
+
 struct Defaults {
   std::uint64_t batch = 0;
   double epochs = 0.0;  // 0: `steps` says how long to train

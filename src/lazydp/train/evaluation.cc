@@ -10,7 +10,7 @@
 namespace lazydp {
 namespace {
 
-using Heard = std::function<void(const Batch&, std::span<const float>)>;
+using Heard = std::function<void(std::span<const ExampleId>, const Batch&, std::span<const float>)>;
 
 // Part `number` of `parts` equal parts of each batch.
 struct Part {
@@ -33,14 +33,16 @@ void score_some(const Dataset& dataset, std::uint64_t count, Part part, const Sc
     }
     keep_part(examples, part.number, part.parts);
     dataset.read(examples, batch);
-    hear(batch, scorer(batch));
+    hear(examples, batch, scorer(batch));
   }
 }
 
 }  // namespace
 
-void score(const Dataset& dataset, const Scorer& scorer, const Heard& hear) {
-  score_some(dataset, dataset.size(), kEveryExample, scorer, hear);
+void score(const Dataset& dataset, const Scorer& scorer,
+           const std::function<void(const Batch&, std::span<const float>)>& hear) {
+  score_some(dataset, dataset.size(), kEveryExample, scorer,
+             [&hear](auto, const Batch& batch, std::span<const float> some) { hear(batch, some); });
 }
 
 namespace {
@@ -48,20 +50,37 @@ namespace {
 struct Scored {
   std::vector<float> logits;
   std::vector<float> labels;
+  std::vector<std::uint64_t> groups;  // empty: nothing is grouped
 
-  void add(const Batch& batch, std::span<const float> some) {
-    logits.insert(logits.end(), some.begin(), some.end());
-    labels.insert(labels.end(), batch.labels.begin(), batch.labels.end());
+  Metrics metrics() const {
+    Metrics result = metrics_of(logits, labels);
+    if (!groups.empty()) result.gauc = grouped_area_under_curve(logits, labels, groups);
+    return result;
   }
 };
 
+Scored score_part(const Dataset& dataset, std::uint64_t at_most, Part part, const Scorer& scorer,
+                  const GroupOf& group_of) {
+  Scored all;
+  score_some(
+      dataset, std::min(at_most, dataset.size()), part, scorer,
+      [&](std::span<const ExampleId> examples, const Batch& batch, std::span<const float> some) {
+        all.logits.insert(all.logits.end(), some.begin(), some.end());
+        all.labels.insert(all.labels.end(), batch.labels.begin(), batch.labels.end());
+        if (!group_of) return;
+        for (const ExampleId i : examples) all.groups.push_back(group_of(i));
+      });
+  return all;
+}
+
 // Returns every rank's numbers, one after the other, on the first rank.
-std::vector<float> join(Communicator& ranks, const std::vector<float>& mine) {
-  std::vector<float> all;
+template <class Number>
+std::vector<Number> join(Communicator& ranks, const std::vector<Number>& mine) {
+  std::vector<Number> all;
   const auto* bytes = reinterpret_cast<const char*>(mine.data());
-  for (const std::string& part : ranks.gather({bytes, mine.size() * sizeof(float)})) {
+  for (const std::string& part : ranks.gather({bytes, mine.size() * sizeof(Number)})) {
     const std::size_t before = all.size();
-    all.resize(before + part.size() / sizeof(float));
+    all.resize(before + part.size() / sizeof(Number));
     if (!part.empty()) std::memcpy(all.data() + before, part.data(), part.size());
   }
   return all;
@@ -69,24 +88,22 @@ std::vector<float> join(Communicator& ranks, const std::vector<float>& mine) {
 
 }  // namespace
 
-Metrics evaluate(const Scorer& scorer, const Dataset& dataset, std::uint64_t at_most) {
-  Scored all;
-  score_some(dataset, std::min(at_most, dataset.size()), kEveryExample, scorer,
-             [&all](const Batch& batch, std::span<const float> some) { all.add(batch, some); });
-  return metrics_of(all.logits, all.labels);
+Metrics evaluate(const Scorer& scorer, const Dataset& dataset, std::uint64_t at_most,
+                 const GroupOf& group_of) {
+  return score_part(dataset, at_most, kEveryExample, scorer, group_of).metrics();
 }
 
-Metrics evaluate(Trainer& trainer, const Dataset& dataset, std::uint64_t at_most) {
+Metrics evaluate(Trainer& trainer, const Dataset& dataset, std::uint64_t at_most,
+                 const GroupOf& group_of) {
   const Scorer scorer = [&trainer](const Batch& batch) { return trainer.predict(batch); };
   CommThread& ranks = trainer.state().comm;
-  if (ranks.size() == 1) return evaluate(scorer, dataset, at_most);
-  Scored here;
-  score_some(dataset, std::min(at_most, dataset.size()), {ranks.rank(), ranks.size()}, scorer,
-             [&here](const Batch& batch, std::span<const float> some) { here.add(batch, some); });
+  if (ranks.size() == 1) return evaluate(scorer, dataset, at_most, group_of);
+  const Scored here = score_part(dataset, at_most, {ranks.rank(), ranks.size()}, scorer, group_of);
   Metrics metrics;
   ranks.run([&](Communicator& all) {
-    const Scored together = {join(all, here.logits), join(all, here.labels)};
-    if (all.rank() == 0) metrics = metrics_of(together.logits, together.labels);
+    const Scored together = {join(all, here.logits), join(all, here.labels),
+                             join(all, here.groups)};
+    if (all.rank() == 0) metrics = together.metrics();
     all.broadcast(std::as_writable_bytes(std::span(&metrics, 1)), 0);
   });
   return metrics;

@@ -11,7 +11,8 @@ namespace lazydp {
 struct Metrics {
   static constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
-  double auc = kNone;      // NaN when all labels are equal
+  double auc = kNone;   // NaN when all labels are equal
+  double gauc = kNone;  // within groups; NaN when nothing was grouped, or no group has both labels
   double logloss = kNone;  // mean
   // The log-loss over that of always predicting the share of positives: below 1 is better than
   // knowing nothing but that share. NaN when all labels are equal.
@@ -23,6 +24,12 @@ struct Metrics {
 // Computes the area under the ROC curve exactly, from a score for each label; equal scores count
 // half. NaN if a score is NaN.
 double area_under_curve(std::span<const float> scores, std::span<const float> labels);
+
+// Computes the mean of the areas within groups, weighted by the groups' examples. A group whose
+// labels are all equal does not count, nor does an example without a group (0). NaN if no group
+// counts, or if a score is NaN.
+double grouped_area_under_curve(std::span<const float> scores, std::span<const float> labels,
+                                std::span<const std::uint64_t> groups);
 
 // Computes the metrics of logits: a score is 1 / (1 + exp(-logit)).
 Metrics metrics_of(std::span<const float> logits, std::span<const float> labels);

@@ -3,6 +3,7 @@
 // fast.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 
 #include "lazydp/base/types.h"
@@ -20,6 +21,7 @@ struct Plan {
   Recipe recipe = kRecipes.back();
   Mechanism mechanism;  // base values; the schedules below multiply them
   Step steps = 0;
+  std::uint64_t examples_per_unit = 1;  // the most that a sampled unit sends
 
   double table_rate = 0.0;  // learning rates
   double dense_rate = 0.0;

@@ -1,10 +1,12 @@
 #include "lazydp/train/plan_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/text/json.h"
+#include "lazydp/data/samplers.h"
 
 namespace lazydp {
 
@@ -35,6 +37,10 @@ Json json_of(const Plan& plan) {
                {"dense_optimizer", dense_rule_name(plan.dense_rule)},
                {"accountant", accountant_name(plan.accountant)}};
   if (plan.table_rule != TableRule::sgd) json["table_optimizer"] = table_rule_name(plan.table_rule);
+  if (plan.examples_per_unit != 1) {
+    json["examples_per_unit"] =
+        plan.examples_per_unit == kEveryExampleOfAUnit ? Json("all") : Json(plan.examples_per_unit);
+  }
   if (plan.budget) {
     json["budget"] = {{"epsilon", plan.budget->epsilon}, {"delta", plan.budget->delta}};
   }
@@ -42,23 +48,35 @@ Json json_of(const Plan& plan) {
 }
 
 Json json_of(const ModelShape& shape) {
-  return {{"name", shape.name},
-          {"table_rows", shape.table_rows},
-          {"dim", shape.dim},
-          {"bottom", shape.bottom},
-          {"top", shape.top},
-          {"pooling", shape.pooling},
-          {"pooling_mode", shape.mode == Pooling::sum ? "sum" : "mean"}};
+  Json json = {{"name", shape.name},
+               {"table_rows", shape.table_rows},
+               {"dim", shape.dim},
+               {"bottom", shape.bottom},
+               {"top", shape.top},
+               {"pooling", shape.pooling},
+               {"pooling_mode", shape.mode == Pooling::sum ? "sum" : "mean"}};
+  if (shape.interaction != Interaction::dot) {
+    json["interaction"] = interaction_name(shape.interaction);
+  }
+  return json;
 }
 
 ModelShape shape_from(const Json& json) {
+  const auto interaction = json.value("interaction", std::string("dot"));
+  const auto* const known =
+      std::ranges::find(kInteractions, interaction, [](const auto& named) { return named.first; });
+  if (known == kInteractions.end()) {
+    throw UserError("the model's interaction is '" + interaction +
+                    "'; this version knows dot and cat+dot");
+  }
   return {.name = json.at("name").get<std::string>(),
           .table_rows = naturals<RowId>(json.at("table_rows")),
           .dim = natural<std::size_t>(json.at("dim")),
           .bottom = naturals<std::size_t>(json.at("bottom")),
           .top = naturals<std::size_t>(json.at("top")),
           .pooling = natural<std::size_t>(json.at("pooling")),
-          .mode = json.at("pooling_mode") == "mean" ? Pooling::mean : Pooling::sum};
+          .mode = json.at("pooling_mode") == "mean" ? Pooling::mean : Pooling::sum,
+          .interaction = known->second};
 }
 
 }  // namespace lazydp

@@ -8,7 +8,8 @@
 
 namespace lazydp {
 
-// Writes everything of a plan that decides what a run computes or may claim.
+// Writes everything of a plan that decides what a run computes or may claim. Values that earlier
+// versions did not know are written if they are not what those versions did.
 Json json_of(const Plan& plan);
 Json json_of(const ModelShape& shape);
 

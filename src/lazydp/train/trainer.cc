@@ -47,6 +47,7 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
                        " and the mechanism's " + std::to_string(plan.mechanism.sampling_rate) +
                        "; the ledger must count what is done");
   }
+  check(sampler.examples_per_unit() == plan.examples_per_unit, "units send what the plan says");
   if (storage.in_files() && plan.recipe.writes_every_row()) {
     throw UserError(std::string(plan.recipe.name) +
                     " writes every row at every step and needs its tables in memory");

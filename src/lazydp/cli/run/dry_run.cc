@@ -36,10 +36,14 @@ double estimated_step_seconds(RunOptions options) {
   }
   options.plan.steps = std::min(options.plan.steps, kTrialSteps);
   options.plan.budget.reset();
-  options.task = {.name = "a trial",
-                  .what = AccessLaw{},
-                  .file = nullptr,
-                  .timing_examples = options.task.examples()};
+  // Units are tried as so many single examples.
+  const auto examples = static_cast<std::uint64_t>(
+      std::ceil(static_cast<double>(options.task.examples()) * options.examples_sent()));
+  options.plan.examples_per_unit = 1;
+  options.batch = static_cast<std::uint64_t>(
+      std::ceil(static_cast<double>(options.batch) * options.examples_sent()));
+  options.task = {
+      .name = "a trial", .what = AccessLaw{}, .file = nullptr, .timing_examples = examples};
   options.performance.read_ahead = false;
   options.table_folder.reset();
   const auto data = make_timing_dataset({.examples = options.task.examples(),
@@ -63,6 +67,7 @@ double estimated_step_seconds(RunOptions options) {
 
 void dry_run(const RunOptions& options, const Output& output) {
   const Plan& plan = options.plan;
+  const bool units = options.task.file && options.task.file->units;
   const Step last = last_affordable_step(plan, 0, {});
   require_affordable(plan, 0, last);
   Ledger ledger;
@@ -76,7 +81,9 @@ void dry_run(const RunOptions& options, const Output& output) {
   if (std::ostream* out = output.report()) {
     *out << plan.recipe.name << " on " << options.model.shape.name << ", " << options.task.name
          << ": " << with_commas(last) << " steps of "
-         << with_commas(static_cast<double>(options.batch)) << " examples\n"
+         << with_commas(static_cast<double>(options.batch))
+         << (units ? " units, each of which sends " + sent_in_words(plan.examples_per_unit) + "\n"
+                   : " examples\n")
          << "  privacy  "
          << (why.empty()
                  ? "epsilon " + rounded_up(cost, 5) + " at delta " + shortest(options.delta) +
@@ -91,16 +98,18 @@ void dry_run(const RunOptions& options, const Output& output) {
          << " ms a step)\n"
          << "Nothing was trained, and no data was read.\n";
   }
-  output.write({{"epsilon", why.empty() ? Json(cost) : Json()},
-                {"delta", options.delta},
-                {"accountant", accountant_name(plan.accountant)},
-                {"noise_multiplier", plan.mechanism.noise_multiplier},
-                {"sampling_rate", plan.mechanism.sampling_rate},
-                {"steps", last},
-                {"memory_bytes", needs.total()},
-                {"step_ms", seconds * 1e3},
-                {"seconds", seconds * last},
-                {"dry_run", true}});
+  Json json = {{"epsilon", why.empty() ? Json(cost) : Json()},
+               {"delta", options.delta},
+               {"accountant", accountant_name(plan.accountant)},
+               {"noise_multiplier", plan.mechanism.noise_multiplier},
+               {"sampling_rate", plan.mechanism.sampling_rate},
+               {"steps", last},
+               {"memory_bytes", needs.total()},
+               {"step_ms", seconds * 1e3},
+               {"seconds", seconds * last},
+               {"dry_run", true}};
+  if (units) json["a_unit_sends"] = sent_in_words(plan.examples_per_unit);
+  output.write(json);
 }
 
 }  // namespace lazydp::cli

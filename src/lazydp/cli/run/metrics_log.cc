@@ -84,9 +84,10 @@ void MetricsLog::evaluation(Step step, const Metrics& metrics, const char* on, d
   if (std::isfinite(epsilon)) line["epsilon"] = epsilon;
   write(line);
   const std::string part(on);
-  const std::string auc = part + "/auc", logloss = part + "/logloss",
+  const std::string auc = part + "/auc", gauc = part + "/gauc", logloss = part + "/logloss",
                     entropy = part + "/normalised_entropy", calibration = part + "/calibration";
   events_.write(step, {{auc, metrics.auc},
+                       {gauc, metrics.gauc},
                        {logloss, metrics.logloss},
                        {entropy, metrics.normalised_entropy},
                        {calibration, metrics.calibration},

@@ -21,11 +21,13 @@ inline Json finite_or_null(double value) {
 }
 
 inline Json json_of(const Metrics& metrics) {
-  return {{"auc", finite_or_null(metrics.auc)},
-          {"logloss", finite_or_null(metrics.logloss)},
-          {"normalised_entropy", finite_or_null(metrics.normalised_entropy)},
-          {"calibration", finite_or_null(metrics.calibration)},
-          {"examples", metrics.examples}};
+  Json json = {{"auc", finite_or_null(metrics.auc)},
+               {"logloss", finite_or_null(metrics.logloss)},
+               {"normalised_entropy", finite_or_null(metrics.normalised_entropy)},
+               {"calibration", finite_or_null(metrics.calibration)},
+               {"examples", metrics.examples}};
+  if (std::isfinite(metrics.gauc)) json["gauc"] = metrics.gauc;
+  return json;
 }
 
 // Logs steps at most a thousand times in a run; evaluations always. An epsilon is that of the model

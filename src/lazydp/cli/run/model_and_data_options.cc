@@ -32,6 +32,10 @@ Pooling parse_pooling_mode(const std::string& text) {
   return choice("pooling-mode", text, kModes);
 }
 
+Interaction parse_interaction(const std::string& text) {
+  return choice("interaction", text, kInteractions);
+}
+
 // Rows that no example can look up would only cost noise; rows that are missing could not be looked
 // up.
 void take_sizes_of(const FlagTexts& given, const TrainingFile& data, ModelShape& shape) {
@@ -47,6 +51,7 @@ void take_sizes_of(const FlagTexts& given, const TrainingFile& data, ModelShape&
   shape.pooling = 1;
   shape.bottom.front() = data.file->dense_features();
   shape.name = given.model ? *given.model + " for this data" : "a model for this data";
+  if (!given.model) shape.interaction = Interaction::concat_dot;
 }
 
 }  // namespace
@@ -84,6 +89,7 @@ ModelChoice choose_model(const FlagTexts& given, const TrainingFile* data) {
   if (given.top) shape.top = parse_widths("top", *given.top);
   if (given.pooling) shape.pooling = whole_number("pooling", *given.pooling, 1, kAnySize);
   if (given.pooling_mode) shape.mode = parse_pooling_mode(*given.pooling_mode);
+  if (given.interaction) shape.interaction = parse_interaction(*given.interaction);
   if (given.rows || given.dim || given.bottom || given.top) shape.name = "custom";
   shape.validate();
   return choice;
@@ -128,7 +134,8 @@ std::optional<TrainingFileOptions> choose_data_file(const FlagTexts& given) {
     for (const auto& [flag, name] : {std::pair(&FlagTexts::test, "test"),
                                      {&FlagTexts::validation, "validation"},
                                      {&FlagTexts::split_by, "split-by"},
-                                     {&FlagTexts::privacy_unit, "privacy-unit"}}) {
+                                     {&FlagTexts::privacy_unit, "privacy-unit"},
+                                     {&FlagTexts::group_by, "group-by"}}) {
       if (given.*flag)
         throw UserError(std::string(name) + " is given, but no data; it needs --data");
     }
@@ -151,6 +158,8 @@ std::optional<TrainingFileOptions> choose_data_file(const FlagTexts& given) {
   if (given.privacy_unit && *given.privacy_unit != "example") {
     options.privacy_unit = given.privacy_unit;
   }
+  options.group_by = given.group_by ? given.group_by : options.privacy_unit;
+  if (options.group_by == "none") options.group_by.reset();
   return options;
 }
 

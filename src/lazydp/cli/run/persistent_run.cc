@@ -83,12 +83,21 @@ void require_hashed_positions(const Json& settings) {
       "finish the run with the version that began it, or start another");
 }
 
+// Returns the settings with what a unit sends, which is left out where it is one example.
+Json in_full(Json settings) {
+  const Json::json_pointer sent("/plan/examples_per_unit");
+  if (settings.is_object() && settings.contains("plan") && !settings.contains(sent)) {
+    settings[sent] = 1;
+  }
+  return settings;
+}
+
 }  // namespace
 
 void require_same_settings(const Json& checkpoint, const Json& now) {
   require_hashed_positions(checkpoint);
-  const Json before = checkpoint.flatten();
-  const Json after = now.flatten();
+  const Json before = in_full(checkpoint).flatten();
+  const Json after = in_full(now).flatten();
   std::string differences;
   const auto text = [](const Json& json, const std::string& key) {
     return json.contains(key) ? json[key].dump() : std::string("nothing");

@@ -12,6 +12,8 @@
 #include "lazydp/cli/flags.h"
 #include "lazydp/cli/run/metrics_log.h"
 #include "lazydp/cli/run/run_directory.h"
+#include "lazydp/random/seed.h"
+#include "lazydp/train/trainer.h"
 
 namespace lazydp::cli {
 
@@ -46,6 +48,12 @@ class CheckpointClock {
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
+// A run that is a trial of a private search: it is not released on its own.
+struct Trial {
+  Seed seed;  // with which it begins: a trial that begins again repeats itself
+  std::function<void(Trainer& trainer)> score;  // called once it is trained, before it is saved
+};
+
 struct PersistentRun {
   PersistentRun(RunDirectory run, const SaveOptions& how, const RunOptions& options,
                 std::optional<Passphrase> passphrase)
@@ -66,6 +74,7 @@ struct PersistentRun {
   std::unique_ptr<CheckpointReader> from;  // where to continue; null: at the beginning
   // Called once the checkpoint was read and found whole, before the first step.
   std::function<void()> goes_on;
+  std::optional<Trial> trial = {};
 };
 
 // Throws PrivacyError, with every difference, for settings that are not those of the checkpoint.

@@ -128,6 +128,7 @@ void print_file(std::ostream& out, const RunOptions& options) {
     row(out, "units",
         with_commas(static_cast<double>(data.units->size())) + " of at most " +
             with_commas(static_cast<double>(data.units->largest())) + " examples");
+    row(out, "a unit sends", sent_in_words(options.plan.examples_per_unit));
   }
   row(out, "model",
       std::to_string(shape.tables()) + " tables of " +
@@ -143,6 +144,10 @@ void print_file(std::ostream& out, const RunOptions& options) {
           shortest(plan.mechanism.noise_multiplier));
 }
 
+std::string gauc_in_words(const Metrics& metrics, const RunOptions& options) {
+  return fixed(metrics.gauc, 4) + "   (by " + *options.task.file->group_by + ")";
+}
+
 std::string in_files(const RunResult& result) {
   if (result.file_bytes == 0) return "";
   return " (" + human_bytes(static_cast<double>(result.file_bytes)) + " in files)";
@@ -156,7 +161,8 @@ void print_report(std::ostream& out, const Finished& run) {
   out << "\n"
       << name_of(run) << " on " << options.model.shape.name << ", " << options.task.in_words()
       << ": " << with_commas(result.steps) << " steps of "
-      << with_commas(static_cast<double>(options.batch)) << " examples ("
+      << with_commas(static_cast<double>(options.batch))
+      << (options.task.file && options.task.file->units ? " units (" : " examples (")
       << (options.sampling == Sampling::poisson ? "Poisson" : "shuffled") << "), "
       << (result.ranks > 1 ? std::to_string(result.ranks) + " ranks x " : "") << result.threads
       << (result.threads == 1 ? " thread, " : " threads, ") << human_duration(result.seconds)
@@ -167,6 +173,7 @@ void print_report(std::ostream& out, const Finished& run) {
       return fixed(value, 4) + (std::isnan(best) ? "" : "   (Bayes " + fixed(best, 4) + ")");
     };
     row(out, "held-out AUC", beside_best(result.held_out.auc, result.bayes_auc));
+    if (options.task.grouped()) row(out, "held-out GAUC", gauc_in_words(result.held_out, options));
     row(out, "held-out log-loss", beside_best(result.held_out.logloss, result.bayes_logloss));
     row(out, "normalised entropy",
         fixed(result.held_out.normalised_entropy, 4) + ", calibration " +

@@ -1,6 +1,7 @@
 #include "lazydp/cli/run/run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <string>
 
@@ -37,7 +38,7 @@ bool due(CheckpointClock& clock, const SaveOptions& keeping, Trainer& trainer) {
 int take_steps(const RunOptions& options, const TrainingData& task, Trainer& trainer,
                const InterruptWatch& interrupts, Progress& progress, PersistentRun* kept,
                MetricsLog* log, RunResult& result) {
-  EpsilonNow epsilon(trainer, options.delta);
+  EpsilonNow epsilon(trainer, options.delta, kept != nullptr && kept->trial);
   CheckpointClock checkpoints(kept != nullptr ? kept->keeping : SaveOptions{});
   const Step last = trainer.last_step();
   FinalLoss loss(last);
@@ -51,8 +52,9 @@ int take_steps(const RunOptions& options, const TrainingData& task, Trainer& tra
     const Step t = report.step;
     if (log != nullptr) log->step(report, is_tenth(t, last) ? epsilon() : kNoFigure);
     if (options.eval_every > 0 && t % options.eval_every == 0 && t < last) {
-      const Metrics metrics = evaluate(trainer, task.validation ? *task.validation : *task.held_out,
-                                       options.eval_examples);
+      const Metrics metrics = evaluate(
+          trainer, task.validation ? *task.validation : *task.held_out, options.eval_examples,
+          task.validation ? task.validation_group : task.held_out_group);
       progress.evaluated(t, metrics);
       if (log != nullptr) {
         log->evaluation(t, metrics, task.validation ? "validation" : "test",
@@ -129,7 +131,9 @@ MemoryNeeds needs_of(const RunOptions& options) {
   for (std::size_t k = 0; k < here.tables(); ++k) {
     here.table_rows[k] = std::max<RowId>(1, layout.range(k, ranks().rank()).count);
   }
-  const auto batch = options.batch / static_cast<std::uint64_t>(ranks().size()) + 1;
+  const auto examples = static_cast<std::uint64_t>(
+      std::ceil(static_cast<double>(options.batch) * options.examples_sent()));
+  const auto batch = examples / static_cast<std::uint64_t>(ranks().size()) + 1;
   const OptimizerKind kind{
       .decay = options.plan.weight_decay > 0.0 ? WeightDecay::on : WeightDecay::off,
       .rule = options.plan.table_rule};
@@ -187,7 +191,10 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
   progress.say((goes_on ? "reading " : "preparing ") +
                human_bytes(static_cast<double>(shape.table_bytes())) + " of tables for " +
                std::string(options.plan.recipe.name) + " ...");
-  const Seed seed = goes_on ? kept->from->head().seed : same_seed(options);
+  const bool trial = kept != nullptr && kept->trial;
+  const Seed seed = goes_on ? kept->from->head().seed
+                    : trial ? kept->trial->seed
+                            : same_seed(options);
   TrainingRun run(options, *task.train, seed,
                   goes_on ? TrainingRun::Weights::zero : TrainingRun::Weights::initial,
                   kept != nullptr ? std::optional(kept->run()) : std::nullopt, ranks());
@@ -234,10 +241,11 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
   stop_if_asked();
 
   if (task.held_out) {
-    result.held_out = evaluate(trainer, *task.held_out);
+    result.held_out = evaluate(trainer, *task.held_out, kAllExamples, task.held_out_group);
     stop_if_asked();
     if (log) log->evaluation(trainer.now(), result.held_out, "test", kNoFigure);
   }
+  if (trial) kept->trial->score(trainer);
   result.bayes_auc = task.bayes_auc;
   result.bayes_logloss = task.bayes_logloss;
   result.claim = claim(trainer, options.delta);

@@ -90,6 +90,13 @@ RunDirectory::RunDirectory(const std::string& path) : path_(path) {
   if (ranks().rank() == 0) lock_.emplace(path);
 }
 
+RunDirectory RunDirectory::for_trial(const std::string& path) {
+  if (mkdir(path.c_str(), kOwnerFolder) != 0 && errno != EEXIST) {
+    throw IoError("cannot make " + path + ": " + reason());
+  }
+  return RunDirectory(path);
+}
+
 RunDirectory RunDirectory::for_run(const std::string& path, const FlagTexts& given) {
   if (ranks().rank() != 0 && !exists(path + "/config.toml")) {
     throw UserError("out is '" + path +
@@ -137,6 +144,10 @@ bool RunDirectory::released() const {
 FlagTexts RunDirectory::config() const {
   FlagTexts given;
   read_config_file(path_ + "/config.toml", flags_of_runs(), given);
+  // Of runs that earlier versions began, a unit sends one example.
+  if (given.privacy_unit && *given.privacy_unit != "example" && !given.examples_per_unit) {
+    given.examples_per_unit = "1";
+  }
   return given;
 }
 

@@ -30,6 +30,10 @@ class RunDirectory {
   // Opens the folder of a run that was begun.
   static RunDirectory existing(const std::string& path);
 
+  // Makes or opens the folder of a trial of a private search. It has no config.toml: no verb goes
+  // on with a trial or releases it on its own, which nothing would pay for.
+  static RunDirectory for_trial(const std::string& path);
+
   const std::string& path() const { return path_; }
   std::string metrics() const { return path_ + "/metrics.jsonl"; }
   std::string events() const { return path_ + "/tensorboard"; }

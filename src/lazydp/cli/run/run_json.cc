@@ -74,7 +74,16 @@ Json json_of(const RunOptions& options, const RunResult& result) {
     json["examples"] = data->train->size();
     json["split"] = data->split;
     json["privacy_unit"] = data->unit;
-    if (data->units) json["units"] = data->units->size();
+    if (data->units) {
+      json["units"] = data->units->size();
+      json["examples_per_unit"] = plan.examples_per_unit == kEveryExampleOfAUnit
+                                      ? Json("all")
+                                      : Json(plan.examples_per_unit);
+    }
+    if (options.task.grouped()) {
+      json["group_by"] = *data->group_by;
+      json["gauc"] = result.held_out.gauc;
+    }
     json["held_out_examples"] = data->test ? data->test->size() : 0;
     json["schema"] = json_of(data->file->schema());
   }

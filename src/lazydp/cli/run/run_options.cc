@@ -171,6 +171,21 @@ TableRule choose_table_rule(const FlagTexts& given) {
   refuse("table-optimizer", *given.table_optimizer, "sgd or momentum");
 }
 
+bool protects_units(const FlagTexts& given) {
+  return given.privacy_unit && *given.privacy_unit != "example";
+}
+
+std::uint64_t choose_examples_per_unit(const FlagTexts& given) {
+  if (!protects_units(given)) {
+    if (!given.examples_per_unit) return 1;
+    throw UserError("examples-per-unit is '" + *given.examples_per_unit +
+                    "', but every example is a unit of its own; it needs --privacy-unit COLUMN");
+  }
+  if (!given.examples_per_unit) return kUsualExamplesPerUnit;
+  if (*given.examples_per_unit == "all") return kEveryExampleOfAUnit;
+  return whole_number("examples-per-unit", *given.examples_per_unit, 1, kMaxExamplesPerUnit);
+}
+
 void require_dense_features(const RunOptions& run) {
   if (!run.task.file) return;
   const std::size_t given = run.model.shape.dense_features();
@@ -186,6 +201,20 @@ double value_or(const Text& text, const char* name, Parse parse, double otherwis
 }
 
 }  // namespace
+
+double RunOptions::examples_sent() const {
+  if (!task.file || !task.file->units) return 1.0;
+  const PrivacyUnits& units = *task.file->units;
+  return static_cast<double>(units.sent(plan.examples_per_unit)) /
+         static_cast<double>(units.size());
+}
+
+FlagTexts with_examples_per_unit(FlagTexts given) {
+  if (protects_units(given) && !given.examples_per_unit) {
+    given.examples_per_unit = std::to_string(kUsualExamplesPerUnit);
+  }
+  return given;
+}
 
 RunOptions choose_run(const FlagTexts& given, Step taken) {
   return choose_run(given, recipe(given.algorithm.value_or(std::string(kRecipes.back().name))),
@@ -207,6 +236,7 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   run.sampling = choose_sampling(given, recipe, data && data->units);
   choose_batch(given, defaults, run);
   plan.steps = choose_steps(given, defaults, run, taken);
+  plan.examples_per_unit = choose_examples_per_unit(given);
   plan.mechanism.clip_norm =
       value_or(given.clip_norm, "clip-norm", positive_or_inf, defaults.clip_norm);
   plan.mechanism.noise_multiplier = value_or(given.noise_multiplier, "noise-multiplier",

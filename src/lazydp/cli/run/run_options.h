@@ -26,7 +26,14 @@ struct RunOptions {
   Step eval_every = 0;                      // 0: only at the end
   std::optional<std::string> table_folder;  // folder of tables in files; none: in memory
   std::uint64_t eval_examples = 0;          // scored in each evaluation; all if there are no more
+
+  // Returns how many examples a sampled unit sends, on average.
+  double examples_sent() const;
 };
+
+// Returns the flags with what a privacy unit sends, if one is given: a run's config.toml keeps it,
+// because another version may have another default.
+FlagTexts with_examples_per_unit(FlagTexts given);
 
 // Throws UserError, or PrivacyError, for a run that cannot be trained. `taken`: the steps that a
 // run has taken, after which those of --more-steps and --more-epochs come.

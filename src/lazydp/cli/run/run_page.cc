@@ -52,6 +52,9 @@ std::string auc_picture(const std::vector<Json>& log, double bayes) {
                   .x = {.name = "steps"},
                   .y = {.name = "AUC", .from_zero = false},
                   .lines = {{"held out", points_of(log, "auc")}}};
+  if (auto within = points_of(log, "gauc"); !within.empty()) {
+    chart.lines.push_back({"held out, within groups", std::move(within)});
+  }
   if (std::isfinite(bayes) && !chart.lines[0].points.empty()) {
     const double last = chart.lines[0].points.back().x;
     chart.lines.push_back({"best possible", {{.x = 0, .y = bayes}, {.x = last, .y = bayes}}});
@@ -94,9 +97,11 @@ std::vector<std::vector<std::string>> numbers_of(const Finished& run) {
       {"data", options.task.in_words() + ", " +
                    with_commas(static_cast<double>(options.task.examples())) +
                    (options.task.file && options.task.file->units ? " units" : " examples")},
-      {"steps",
-       with_commas(result.steps) + " of " + with_commas(static_cast<double>(options.batch)) +
-           (options.sampling == Sampling::poisson ? " examples expected" : " examples, shuffled")},
+      {"steps", with_commas(result.steps) + " of " +
+                    with_commas(static_cast<double>(options.batch)) +
+                    (options.sampling != Sampling::poisson           ? " examples, shuffled"
+                     : options.task.file && options.task.file->units ? " units expected"
+                                                                     : " examples expected")},
       {"learning rates", shortest(plan.table_rate) + " (tables, " +
                              std::string(table_rule_name(plan.table_rule)) + "), " +
                              shortest(plan.dense_rate) + " (MLPs, " +
@@ -104,8 +109,15 @@ std::vector<std::vector<std::string>> numbers_of(const Finished& run) {
                              plan.rate_schedule.text()},
       {"clip norm, noise multiplier",
        shortest(plan.mechanism.clip_norm) + ", " + shortest(plan.mechanism.noise_multiplier)}};
+  if (options.task.file && options.task.file->units) {
+    rows.push_back({"a sampled unit sends", sent_in_words(plan.examples_per_unit)});
+  }
   if (result.held_out.examples > 0) {
     rows.push_back({"held-out AUC", fixed(result.held_out.auc, 4)});
+    if (options.task.grouped()) {
+      rows.push_back(
+          {"held-out GAUC, by " + *options.task.file->group_by, fixed(result.held_out.gauc, 4)});
+    }
     rows.push_back({"held-out log-loss", fixed(result.held_out.logloss, 4)});
     rows.push_back({"normalised entropy", fixed(result.held_out.normalised_entropy, 4)});
     rows.push_back({"calibration", fixed(result.held_out.calibration, 4)});

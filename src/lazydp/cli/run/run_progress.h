@@ -35,10 +35,12 @@ class FinalLoss {
 // most once a step, however many callers ask.
 class EpsilonNow {
  public:
-  EpsilonNow(const Trainer& trainer, double delta) : trainer_(trainer), delta_(delta) {}
+  // A trial of a private search is not released on its own, and shows no epsilon.
+  EpsilonNow(const Trainer& trainer, double delta, bool trial)
+      : trainer_(trainer), delta_(delta), trial_(trial) {}
 
   double operator()() {
-    if (known()) return value_;
+    if (known() || trial_) return value_;
     const Claim now = claim(trainer_, delta_);
     at_ = trainer_.now();
     return value_ = now.holds ? now.epsilon : kNoFigure;
@@ -48,6 +50,7 @@ class EpsilonNow {
  private:
   const Trainer& trainer_;
   double delta_;
+  bool trial_;
   Step at_ = 0;
   double value_ = kNoFigure;
 };

@@ -31,7 +31,7 @@ std::unique_ptr<Sampler> make_sampler(const RunOptions& options, const Seed& see
     return make_sampler(options.sampling, seed, options.task.examples(), rate, options.batch);
   }
   check(options.sampling == Sampling::poisson, "units are sampled by Poisson sampling");
-  return make_unit_sampler(seed, *data->units, rate, data->unit);
+  return make_unit_sampler(seed, *data->units, rate, data->unit, options.plan.examples_per_unit);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ StageTimes stages_without_data(const BenchOptions& options, const Measured& m) {
 
 void print_times(std::ostream& out, const BenchOptions& options,
                  const std::vector<Measured>& measured) {
-  constexpr int kName = 16;
+  const int kName = options.examples_per_unit > 0 ? 30 : 16;
   constexpr int kNumber = 10;
   const auto cell = [&](const std::string& text) {
     out << std::right << std::setw(kNumber) << text;
@@ -64,7 +64,7 @@ void print_times(std::ostream& out, const BenchOptions& options,
   for (const Measured& m : measured) {
     const auto& ms = m.times.compute_ms();
     const double speed = noise_speed(options, m);
-    out << std::left << std::setw(kName) << m.recipe.name;
+    out << std::left << std::setw(kName) << m.name();
     for (const double p : {0.5, 0.0, 0.1, 0.9}) cell(fixed(quantile(ms, p), 2));
     cell(fixed(m.times.stage_ms(Stage::data), 2));
     cell(fixed(m.lateness, 1));
@@ -79,7 +79,7 @@ void print_ratios(std::ostream& out, const std::vector<Measured>& measured) {
       const Ratio r = ratio(of.times.compute_ms(), to.times.compute_ms());
       const bool slower = r.median > 1.0 || (r.median == 1.0 && &of < &to);
       if (&of == &to || !slower) continue;
-      out << "  " << of.recipe.name << " / " << to.recipe.name << " = " << fixed(r.median, 3)
+      out << "  " << of.name() << " / " << to.name() << " = " << fixed(r.median, 3)
           << "  (95 %: " << fixed(r.low, 3) << " to " << fixed(r.high, 3) << ")\n";
     }
   }
@@ -128,6 +128,7 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
   for (const Measured& m : measured) {
     const auto& ms = m.times.compute_ms();
     json["results"].push_back({{"algorithm", m.recipe.name},
+                               {"examples_per_unit", m.examples_per_unit},
                                {"step_ms",
                                 {{"median", median(ms)},
                                  {"min", quantile(ms, 0.0)},
@@ -146,8 +147,8 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
     for (const Measured& to : measured) {
       if (&of == &to) continue;
       const Ratio r = ratio(of.times.compute_ms(), to.times.compute_ms());
-      json["ratios"].push_back({{"of", of.recipe.name},
-                                {"to", to.recipe.name},
+      json["ratios"].push_back({{"of", of.name()},
+                                {"to", to.name()},
                                 {"median", r.median},
                                 {"low", r.low},
                                 {"high", r.high}});
@@ -196,6 +197,10 @@ BenchOptions choose_bench(const FlagTexts& given) {
   bench.performance = choose_performance(given);
   bench.batch = given.batch ? whole_number("batch", *given.batch, 1, bench.task.examples())
                             : defaults_for(AccessLaw{}, kRecipes.back()).batch;
+  if (given.examples_per_unit) {
+    bench.examples_per_unit =
+        whole_number("examples-per-unit", *given.examples_per_unit, 2, bench.batch);
+  }
   bench.rounds =
       static_cast<Step>(whole_number("rounds", given.rounds.value_or("31"), 1, kMaxRounds));
   bench.seed = choose_seed(given);

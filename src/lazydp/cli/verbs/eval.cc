@@ -28,6 +28,9 @@ void print(std::ostream& out, const Scored& scored, const Metrics& metrics) {
   out << scored.folder << " on " << scored.data_in_words << "\n";
   row("examples", with_commas(static_cast<double>(metrics.examples)));
   row("AUC", fixed(metrics.auc, 4));
+  if (!scored.group_by.empty()) {
+    row("GAUC", fixed(metrics.gauc, 4) + "   (by " + scored.group_by + ")");
+  }
   row("log-loss", fixed(metrics.logloss, 4));
   row("normalised entropy",
       fixed(metrics.normalised_entropy, 4) + "   (1: no better than the share of positives)");
@@ -43,8 +46,8 @@ void eval(const FlagTexts& given) {
   choose_threads(given);
   const Output output(given);
   const Scored scored = choose_scored(given);
-  const Metrics metrics =
-      evaluate([&](const Batch& batch) { return scored.model->predict(batch); }, *scored.data);
+  const Metrics metrics = evaluate([&](const Batch& batch) { return scored.model->predict(batch); },
+                                   *scored.data, kAllExamples, scored.group_of);
   if (std::ostream* out = output.report()) print(*out, scored, metrics);
   Json json = json_of(metrics);
   json["claim"] = scored.card.at("claim");

@@ -31,6 +31,10 @@ FlagTexts merged(FlagTexts config, const FlagTexts& given) {
   }
   if (given.batch) config.sampling_rate.reset();
   if (given.sampling_rate) config.batch.reset();
+  // Another unit sends what is usual for it.
+  if (given.privacy_unit && given.privacy_unit != config.privacy_unit) {
+    config.examples_per_unit.reset();
+  }
   for (const Flag& flag : all_flags()) {
     if (given.*flag.value) config.*flag.value = given.*flag.value;
   }
@@ -112,8 +116,9 @@ void require_same_weights(const RunOptions& before, const RunOptions& after) {
   const ModelShape& was = before.model.shape;
   const ModelShape& is = after.model.shape;
   if (was.table_rows != is.table_rows || was.dim != is.dim || was.bottom != is.bottom ||
-      was.top != is.top) {
-    throw UserError("the run's model has another shape; rows, dim, bottom and top must stay");
+      was.top != is.top || was.interaction != is.interaction) {
+    throw UserError(
+        "the run's model has another shape; rows, dim, bottom, top and interaction must stay");
   }
   if (before.task.file && after.task.file) {
     require_same_columns(*before.task.file->file, *after.task.file->file);
@@ -190,7 +195,7 @@ void resume(const FlagTexts& given) {
   RunDirectory directory =
       first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
   const FlagTexts config = directory.config();
-  FlagTexts wanted = with_table_folder_in_full(merged(config, given));
+  FlagTexts wanted = with_table_folder_in_full(with_examples_per_unit(merged(config, given)));
   RunOptions options =
       choose_run(wanted, first_rank_first([&] { return steps_taken(directory, given, back); }));
   count_from_the_beginning(options.plan, wanted);

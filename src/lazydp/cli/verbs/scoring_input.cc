@@ -84,6 +84,8 @@ void choose_part(const FlagTexts& given, Scored& scored) {
   if (!scored.data || scored.data->size() == 0) {
     throw UserError("test is '" + given.test.value_or("") + "', which leaves no examples to score");
   }
+  scored.group_by = choice->group_by.value_or("");
+  scored.group_of = given.test ? choice->test_group : choice->file_group;
   scored.data_in_words = given.operands[1] + (given.test ? ", split " + choice->split : "");
 }
 

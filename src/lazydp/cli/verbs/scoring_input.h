@@ -16,6 +16,8 @@ struct Scored {
   Json card;           // verified
   std::shared_ptr<const Dataset> data;
   std::string data_in_words;
+  std::string group_by;  // empty: nothing is grouped
+  GroupOf group_of;
   std::unique_ptr<LoadedModel> model;
 };
 

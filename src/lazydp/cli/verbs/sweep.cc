@@ -10,9 +10,9 @@
 #include "lazydp/base/io/atomic_file.h"
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/base/text/toml.h"
-#include "lazydp/cli/config.h"
 #include "lazydp/cli/flags.h"
 #include "lazydp/cli/output.h"
+#include "lazydp/cli/run/grid.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/verbs/verbs.h"
@@ -22,56 +22,6 @@
 namespace lazydp::cli {
 
 namespace {
-
-struct GridPoint {
-  FlagTexts given;                  // flags of the equivalent `lazydp train`
-  std::vector<std::string> values;  // in the order of Grid::flags
-};
-
-struct Grid {
-  std::vector<const Flag*> flags;  // flags that the file sets, in the order of the help
-  std::vector<GridPoint> points;   // every combination; the last flag's value changes first
-};
-
-constexpr std::size_t kMostRuns = 100'000;
-
-// Returns the flags that decide the numbers of a run without a folder.
-std::vector<Flag> flags_of_a_run() {
-  std::vector<Flag> flags;
-  std::ranges::copy_if(all_flags(), std::back_inserter(flags), [](const Flag& flag) {
-    return (flag.verbs & train_flags) != 0 && flag.kept && flag.group != "Files";
-  });
-  return flags;
-}
-
-const Flag* lasting(std::string_view name) {
-  return std::ranges::find(all_flags(), name, &Flag::name).base();
-}
-
-// Throws UserError for a key that does not affect what a run computes, or a value that no flag
-// could have; IoError for a file that cannot be read.
-Grid read_grid(const std::string& path) {
-  const std::vector<Flag> allowed = flags_of_a_run();
-  std::vector<Setting> settings = read_settings(path, allowed);
-  std::ranges::sort(settings, {}, [](const Setting& setting) { return lasting(setting.flag); });
-  Grid grid{.flags = {}, .points = {{}}};
-  for (const Setting& setting : settings) {
-    grid.flags.push_back(lasting(setting.flag));
-    std::vector<GridPoint> longer;
-    for (const GridPoint& point : grid.points) {
-      for (const std::string& value : setting.values) {
-        longer.push_back(point);
-        longer.back().values.push_back(value);
-        longer.back().given.*(grid.flags.back()->value) = value;
-      }
-    }
-    if (longer.size() > kMostRuns) {
-      throw UserError(path + " asks for more than " + std::to_string(kMostRuns) + " runs");
-    }
-    grid.points = std::move(longer);
-  }
-  return grid;
-}
 
 struct Column {
   std::string_view name;
@@ -109,6 +59,14 @@ constexpr Column kResults[] = {
                    const RunResult& r) { return number_or_nothing(median(r.times.step_ms())); }},
     {"seconds", [](const RunOptions&, const RunResult& r) { return fixed(r.seconds, 3); }},
 };
+
+// Returns whether some row claims an epsilon.
+bool claims(const CsvTable& table) {
+  const auto at = std::ranges::find(table.header, "claim") - table.header.begin();
+  return std::ranges::any_of(table.rows, [at](const std::vector<std::string>& row) {
+    return row[static_cast<std::size_t>(at)] == "yes";
+  });
+}
 
 std::vector<std::string> header_of(const Grid& grid) {
   std::vector<std::string> header;
@@ -195,6 +153,10 @@ void sweep(const FlagTexts& given) {
     ++done;
   }
   std::cout << path << ": " << table.rows.size() << " rows, " << done << " of them new\n";
+  if (table.rows.size() < 2 || !claims(table)) return;
+  std::cout
+      << "Careful: to choose among these rows by hand is a use of the data that none of their "
+         "epsilons pays for; lazydp tune chooses, and pays.\n";
 }
 
 }  // namespace lazydp::cli

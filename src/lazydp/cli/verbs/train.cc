@@ -14,7 +14,7 @@
 namespace lazydp::cli {
 
 void train(const FlagTexts& as_given) {
-  const FlagTexts given = with_table_folder_in_full(as_given);
+  const FlagTexts given = with_table_folder_in_full(with_examples_per_unit(as_given));
   choose_threads(given);
   const RunOptions options = choose_run(given);
   require_equal_ranks(options, given);

@@ -13,6 +13,7 @@ void eval(const FlagTexts& given);            // scores a released model on a da
 void predict(const FlagTexts& given);         // prints one score a line
 void bench_steps(const FlagTexts& given);     // times steps of several algorithms, interleaved
 void sweep(const FlagTexts& given);           // trains every point of a grid, into one CSV
+void tune(const FlagTexts& given);            // searches a grid, and pays for the choice
 void bench_paper(const FlagTexts& given);     // runs the paper's experiments, into a folder
 void demo(const FlagTexts& given);            // trains SGD and LazyDP on the click task
 void convert_criteo(const FlagTexts& given);  // converts Criteo logs to a data file
