@@ -43,12 +43,13 @@ class Log:
 
 
 LOGS = {
-    # Users x items x contexts, all categorical: almost everything is in who meets what.
+    # Users x items x contexts, all categorical. Labels are nearly certain: which item it is says
+    # most, who meets it the rest.
     "apps": Log(
         250_000,
         (
-            Column("user", 950, 0.7, 0.3, 0.8, key=True, rows=2000),
-            Column("item", 4000, 1.1, 0.8, 0.8, rows=8000),
+            Column("user", 950, 0.7, 0.8, 0.5, key=True, rows=2000),
+            Column("item", 4000, 1.1, 1.8, 0.5, rows=8000),
             Column("hour", 7, 0.2, 0.1, 0.2),
             Column("weekday", 7, 0.1, 0.1, 0.2),
             Column("place", 3, 0.5, 0.1, 0.2),
@@ -56,7 +57,7 @@ LOGS = {
             Column("country", 80, 1.2, 0.3, 0.3),
         ),
         positives=0.33,
-        sharpness=3.5,
+        sharpness=6.0,
         unit="user",
         seed=1,
     ),

@@ -6,6 +6,8 @@ import csv
 import subprocess
 from pathlib import Path
 
+from made_up_logs import LOGS, write_log
+
 ADULT = [
     ("age", "dense"),
     ("workclass", 32),
@@ -48,6 +50,7 @@ MOVIES_SCHEMA = """
 name = "user"
 role = "categorical"
 rows = 20000
+key = true
 [[column]]
 name = "movie"
 role = "categorical"
@@ -115,10 +118,34 @@ def prepare_click(name: str) -> list[str]:
     )
 
 
+def prepare_made_up(program: Path, name: str, work: Path) -> list[str]:
+    parts = {part: work / f"{name}-{part}.ldp" for part in ("train", "test")}
+    if not all(out.exists() for out in parts.values()):
+        write_log(name, work)
+        for part, out in parts.items():
+            text = work / f"{name}-{part}.csv"
+            run(program, "convert", "csv", "--schema", work / f"{name}.toml", text, out)
+            text.unlink()
+    return ["--data", str(parts["train"]), "--test", str(parts["test"])]
+
+
+UNITS = {"movies": "user"} | {name: log.unit for name, log in LOGS.items() if log.unit}
+SHARED = {"adult": prepare_adult, "movies": prepare_movies}
+ALL_TASKS = ["click", "click:large", *SHARED, *LOGS, *(f"{name}@unit" for name in UNITS)]
+
+
 def task_flags(program: Path, task: str, data: str | None, work: Path) -> list[str] | None:
-    """None: the task needs data that is not here."""
-    if task.startswith("click"):
-        return prepare_click(task)
-    if data is None:
+    """Flags of `lazydp train` for a task; `NAME@unit` protects persons instead of examples.
+
+    None: the task needs data that is not here.
+    """
+    name, _, by_unit = task.partition("@")
+    if name.startswith("click"):
+        flags = prepare_click(name)
+    elif name in LOGS:
+        flags = prepare_made_up(program, name, work)
+    elif data is None:
         return None
-    return {"adult": prepare_adult, "movies": prepare_movies}[task](program, Path(data), work)
+    else:
+        flags = SHARED[name](program, Path(data), work)
+    return flags + (["--privacy-unit", UNITS[name]] if by_unit else [])

@@ -79,7 +79,7 @@ constexpr std::array kFlags = {
     Flag{"--pooling", &G::pooling, kShapes, "N", kModel, "look-ups in a bag instead"},
     Flag{"--pooling-mode", &G::pooling_mode, kRuns, "sum|mean", kModel,
          "how a bag becomes a vector; sum"},
-    Flag{"--interaction", &G::interaction, kRuns, "dot|cat+dot", kModel,
+    Flag{"--interaction", &G::interaction, kRuns, "dot|cat+dot|linear+cat+dot", kModel,
          "what the top MLP sees: dot products of all pairs of vectors, and the bottom MLP's output "
          "or all vectors; cat+dot for --data, else dot"},
 

@@ -133,6 +133,7 @@ void Dlrm::forward_block(const Batch& batch, std::size_t begin, std::size_t end)
   interact(features_.view().rows_from(begin, count), shape_.dim,
            interactions_.view().rows_from(begin, count));
   top_.forward(parameters(), begin, end);
+  if (shape_.has_linear_term()) add_linear_term(begin, end);
   for (std::size_t i = begin; i < end; ++i) {
     losses_[i] = log_loss(logits()[i], batch.labels[i]);
     loss_gradients_[i] = log_loss_gradient(logits()[i], batch.labels[i]);
@@ -150,7 +151,25 @@ void Dlrm::backward_block(std::span<const float> weight, std::size_t begin, std:
   interact_backward(features_.view().rows_from(begin, count), shape_.dim,
                     interaction_gradients_.view().rows_from(begin, count),
                     feature_gradients_.view().rows_from(begin, count));
+  if (shape_.has_linear_term()) add_linear_gradient(begin, end);
   bottom_.backward(parameters(), begin, end);
+}
+
+// Adds the first coordinates of an example's pooled vectors to its logit.
+void Dlrm::add_linear_term(std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    for (std::size_t t = 1; t <= shape_.tables(); ++t) {
+      logits_.row(i)[0] += features_.row(i)[t * shape_.dim];
+    }
+  }
+}
+
+void Dlrm::add_linear_gradient(std::size_t begin, std::size_t end) {
+  for (std::size_t i = begin; i < end; ++i) {
+    for (std::size_t t = 1; t <= shape_.tables(); ++t) {
+      feature_gradients_.row(i)[t * shape_.dim] += logit_gradients_.row(i)[0];
+    }
+  }
 }
 
 // Erases all values of an example from which a gradient could be computed.

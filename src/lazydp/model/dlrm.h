@@ -51,6 +51,8 @@ class Dlrm final : public Model {
   void forward_bottom(const Batch& batch, std::size_t begin, std::size_t end);
   void forward_block(const Batch& batch, std::size_t begin, std::size_t end);
   void backward_block(std::span<const float> weight, std::size_t begin, std::size_t end);
+  void add_linear_term(std::size_t begin, std::size_t end);
+  void add_linear_gradient(std::size_t begin, std::size_t end);
   void erase(std::size_t example);
 
   ModelShape shape_;

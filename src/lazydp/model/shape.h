@@ -26,11 +26,15 @@ struct LayerShape {
 };
 
 // The input of the top MLP: dot products of all pairs of vectors, after the bottom MLP's output
-// alone or, so that an id can also have an effect of its own, after all vectors.
-enum class Interaction : std::uint8_t { dot, concat_dot };
+// alone or, so that an id can also have an effect of its own, after all vectors. With a linear
+// term the first coordinates of the tables' pooled vectors are also added to the logit: an id then
+// has an effect from the first step on, whatever the MLPs have learned.
+enum class Interaction : std::uint8_t { dot, concat_dot, linear_concat_dot };
 
-inline constexpr std::array<std::pair<std::string_view, Interaction>, 2> kInteractions = {
-    {{"dot", Interaction::dot}, {"cat+dot", Interaction::concat_dot}}};
+inline constexpr std::array<std::pair<std::string_view, Interaction>, 3> kInteractions = {
+    {{"dot", Interaction::dot},
+     {"cat+dot", Interaction::concat_dot},
+     {"linear+cat+dot", Interaction::linear_concat_dot}}};
 
 std::string_view interaction_name(Interaction interaction);
 
@@ -43,6 +47,8 @@ struct ModelShape {
   std::size_t pooling = 1;          // look-ups in a bag
   Pooling mode = Pooling::sum;
   Interaction interaction = Interaction::dot;
+
+  bool has_linear_term() const { return interaction == Interaction::linear_concat_dot; }
 
   // Throws UserError unless the shape can be built. The functions below rely on it.
   void validate() const;

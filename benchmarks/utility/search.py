@@ -1,0 +1,132 @@
+"""Trains random configurations on the family of tasks, into one CSV: where defaults come from.
+
+python3 benchmarks/utility/search.py --tasks apps,ratings --epsilons 8,1 --configurations 64
+
+Configurations are drawn from a public space by a fixed seed, the same for all tasks, so that a
+column of the table can be read across tasks. A row that is there is not computed again, so that a
+search can be stopped and gone on with. Two runs train at a time, on one core each.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import os
+import random
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+from tasks import ALL_TASKS, task_flags
+
+ROOT = Path(__file__).parents[2]
+# What is drawn, uniformly and independently: values of flags of `lazydp train`.
+SPACE: dict[str, list[str]] = {
+    "dense-optimizer": ["sgd", "adam"],
+    "lr": ["1", "2", "5", "10", "20", "50"],
+    "dense-lr": [],  # chosen by the optimizer
+    "clip-norm": ["0.3", "1", "3", "5"],
+    "share": ["0.01", "0.03", "0.1"],  # of the data in an expected batch
+    "epochs": ["5", "10", "20", "40"],
+    "interaction": ["dot", "cat+dot"],
+}
+DENSE_RATES = {"sgd": ["0.05", "0.2", "0.5", "1", "2"], "adam": ["0.0005", "0.002", "0.005", "0.01"]}
+RESULTS = ["auc", "gauc", "logloss", "noise_multiplier", "batch", "steps", "seconds"]
+
+
+def draw(seed: int) -> dict[str, str]:
+    chance = random.Random(seed)
+    chosen = {flag: chance.choice(values) for flag, values in SPACE.items() if values}
+    chosen["dense-lr"] = chance.choice(DENSE_RATES[chosen["dense-optimizer"]])
+    return chosen
+
+
+def flags_of(chosen: dict[str, str]) -> list[str]:
+    words = []
+    for flag, value in chosen.items():
+        words += ["--sampling-rate" if flag == "share" else f"--{flag}", value]
+    return words
+
+
+def train(program: Path, flags: list[str]) -> dict:
+    begin = time.monotonic()
+    done = subprocess.run(
+        [str(program), "train", *flags, "--threads", "1", "--quiet", "--json", "-"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"OMP_WAIT_POLICY": "passive"},
+    )
+    if done.returncode != 0:
+        return {"error": done.stderr.strip()}
+    return json.loads(done.stdout) | {"seconds": time.monotonic() - begin}
+
+
+class Table:
+    """Rows of a CSV by their first columns; each is written as soon as it is known."""
+
+    def __init__(self, path: Path, keys: list[str], header: list[str]) -> None:
+        self.path, self.keys, self.header = path, keys, header
+        self.rows: dict[tuple[str, ...], dict[str, str]] = {}
+        if path.exists():
+            with path.open() as file:
+                for row in csv.DictReader(file):
+                    self.rows[tuple(row[key] for key in keys)] = row
+        else:
+            path.write_text(",".join(header) + "\n")
+
+    def has(self, row: dict[str, str]) -> bool:
+        return tuple(row[key] for key in self.keys) in self.rows
+
+    def add(self, row: dict[str, str]) -> None:
+        self.rows[tuple(row[key] for key in self.keys)] = row
+        with self.path.open("a", newline="") as file:
+            csv.DictWriter(file, self.header, extrasaction="ignore").writerow(row)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--program", type=Path, default=ROOT / "build/lazydp")
+    parser.add_argument("--tasks", default=",".join(ALL_TASKS))
+    parser.add_argument("--epsilons", default="1,3,8")
+    parser.add_argument("--configurations", type=int, default=64)
+    parser.add_argument("--work", type=Path, default=ROOT / "build/utility")
+    parser.add_argument("--out", type=Path, default=ROOT / "build/utility/search.csv")
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    keys = ["task", "epsilon", "configuration"]
+    table = Table(arguments.out, keys, [*keys, *SPACE, *RESULTS])
+    data = os.environ.get("LAZYDP_DATA_DIR")
+
+    def one(job: tuple[str, list[str], str, int]) -> None:
+        task, flags, epsilon, number = job
+        chosen = draw(number)
+        row = {"task": task, "epsilon": epsilon, "configuration": str(number), **chosen}
+        if table.has(row):
+            return
+        result = train(arguments.program, [*flags, *flags_of(chosen), "--epsilon", epsilon])
+        if "error" in result:
+            print(f"{task} {epsilon} {number}: {result['error']}", flush=True)
+            return
+        row |= {key: f"{result[key]:.6g}" for key in RESULTS if result.get(key) is not None}
+        table.add(row)
+
+    jobs = []
+    for task in arguments.tasks.split(","):
+        flags = task_flags(arguments.program, task, data, arguments.work)
+        if flags is None:
+            print(f"{task}: skipped: no LAZYDP_DATA_DIR")
+            continue
+        for number in range(arguments.configurations):
+            for epsilon in arguments.epsilons.split(","):
+                jobs.append((task, flags, epsilon, number))
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(one, jobs))
+
+
+if __name__ == "__main__":
+    main()
