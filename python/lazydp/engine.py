@@ -12,7 +12,7 @@ from torch.utils.data import DataLoader
 
 from lazydp import model
 from lazydp._native import PrivacyError, UserError
-from lazydp.accountant import reasons_against_a_claim
+from lazydp.accountant import ONE_EXAMPLE, reasons_against_a_claim
 from lazydp.batch_record import BatchRecord
 from lazydp.captures import Captures
 from lazydp.dense_noise import NORMALS_PER_SAMPLE
@@ -21,6 +21,8 @@ from lazydp.exchange import exchange_for
 from lazydp.preparation import Preparation, new_seed
 from lazydp.secure_sampler import require_map_style
 from lazydp.tables import Tables
+from lazydp.unit_clipping import require_clipped_by_unit
+from lazydp.unit_sampler import by_unit, sampler_of_units
 
 POLICIES = ("lazy", "lazy_each_step", "every_row", "touched_rows")
 SCHEDULES = ("on_read", "ahead")
@@ -46,9 +48,11 @@ class PrivacyEngine(Preparation):
         data_loader: DataLoader[Any],
         noise: str | None = None,
         settle: str | None = None,
+        privacy_unit: Any = None,
+        examples_per_unit: int | str | None = None,
         **arguments: Any,
     ) -> Any:
-        """Do what Opacus' make_private does, with the same returns and two further arguments.
+        """Do what Opacus' make_private does, with the same returns and four further arguments.
 
         noise: when rows of tables receive their noise. "lazy" (the default) is when they are next
             read, and all noise that they missed is drawn as one; "lazy_each_step" is the same but
@@ -56,6 +60,10 @@ class PrivacyEngine(Preparation):
             at every step, as in Opacus; "touched_rows" is only with a gradient (EANA): no claim.
         settle: "on_read", or "ahead": rows of the next batch catch up with the update, as in the
             paper, where the loader shows which rows those are. The model is the same.
+        privacy_unit: whose examples are protected together: ids, one for each example of the data
+            set, or the name or the place of the column that has them. Units are sampled, batch_size
+            is their expected number a step, and a unit's mean gradient is clipped as a whole.
+        examples_per_unit: how many of its examples a unit sends at most, by default 32; "all".
         """
         noise, settle = noise or self._choices[0], settle or self._choices[1]
         _require(noise in POLICIES, "noise", noise, POLICIES)
@@ -64,27 +72,35 @@ class PrivacyEngine(Preparation):
         if generator is not None and self.secure_mode:
             raise ValueError("Passing seed is prohibited in secure mode")
         model.require_plain(module)
+        data_loader = by_unit(data_loader, privacy_unit, examples_per_unit)
+        units = self._units = sampler_of_units(data_loader)
+        if units is not None:
+            require_clipped_by_unit(module, arguments)
+        protected = ONE_EXAMPLE if units is None else units.protected
+        self.accountant.require_unit(protected)
         require_clipped_by_example(module)
         poisson = arguments.get("poisson_sampling", True)
         if poisson:
             require_map_style(data_loader)
         distributed = isinstance(module, (DPDDP, DDP))
         found = find_tables(module, optimizer)
-        if found:
+        ours = bool(found) or units is not None
+        if ours:
             require_seen(module, optimizer)
-        # Without tables everything is Opacus; with them, its generator is left alone only if the
-        # user brings one: ours is secure, and some times faster.
-        own = self.secure_mode or (bool(found) and generator is None)
+        # Without tables and units everything is Opacus; with them, its generator is left alone only
+        # if the user brings one: ours is secure, and some times faster.
+        own = self.secure_mode or (ours and generator is None)
         self._dense_seed = new_seed(None, distributed) if own else None
         fetched = (data_loader.num_workers or 0) * (data_loader.prefetch_factor or 2)
         self._batch_record = BatchRecord(
             rand_on_empty=arguments.get("rand_on_empty", False),
             ahead=fetched + 2 if poisson else 4096,
         )
-        if not found:
+        if not ours:
             made = super().make_private(
                 module=module, optimizer=optimizer, data_loader=data_loader, **arguments
             )
+            self.accountant.unit = protected
             self._void_unless_private(noise, data_loader, arguments)
             return made
         self._choices = (noise, settle)
@@ -113,9 +129,10 @@ class PrivacyEngine(Preparation):
                 module.__dict__.pop("autograd_grad_sample_hooks", None)
             raise
         finally:
-            self._tables = self._wrapper = None
+            self._tables = self._wrapper = self._units = None
             self._choices = ("lazy", "on_read")
         self._began = True
+        self.accountant.unit = protected
         self._void_unless_private(noise, data_loader, arguments)
         return made
 
@@ -140,21 +157,38 @@ class PrivacyEngine(Preparation):
             self.accountant.void(reason)
 
     def make_private_with_epsilon(
-        self, *, noise: str = "lazy", settle: str = "on_read", **arguments: Any
+        self,
+        *,
+        data_loader: DataLoader[Any],
+        noise: str = "lazy",
+        settle: str = "on_read",
+        privacy_unit: Any = None,
+        examples_per_unit: int | str | None = None,
+        **arguments: Any,
     ) -> Any:
-        """Do what Opacus' method does, with the two further arguments of make_private."""
+        """Do what Opacus' method does, with the four further arguments of make_private."""
+        data_loader = by_unit(data_loader, privacy_unit, examples_per_unit)
         self._choices = (noise, settle)
         try:
-            return super().make_private_with_epsilon(**arguments)
+            return super().make_private_with_epsilon(data_loader=data_loader, **arguments)
         finally:
             self._choices = ("lazy", "on_read")
 
     def get_epsilon(self, delta: float) -> float:
         """Return the budget spent so far; infinity, with a warning, where nothing can be claimed.
 
-        docs/privacy.md#habits lists when that is so. engine.accountant returns the same.
+        docs/privacy.md#habits lists when that is so. engine.accountant returns the same, and its
+        attribute `unit` says what is protected: one example, or one user with all its examples.
         """
         return float(super().get_epsilon(delta))
+
+    def load_checkpoint(self, **arguments: Any) -> Any:
+        """Do what Opacus' method does. Steps that protect another privacy unit are refused."""
+        try:
+            return super().load_checkpoint(**arguments)
+        except PrivacyError:  # Opacus loads the weights first
+            self.accountant.void("weights were loaded whose steps protect another privacy unit")
+            raise
 
     def save(self, path: str | os.PathLike[str], private: Any) -> None:
         """Write the weights of a private model: settled, as torch.save(module.state_dict()) would.

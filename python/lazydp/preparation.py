@@ -24,6 +24,7 @@ from lazydp.per_layer import optimizer_class, split_bounds
 from lazydp.recording_loader import record_batches
 from lazydp.secure_sampler import secure_loader
 from lazydp.tables import Tables
+from lazydp.unit_sampler import UnitSampler
 
 
 class Preparation(OpacusEngine):  # type: ignore[misc]
@@ -37,8 +38,9 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
             super().__init__(accountant=accountant, secure_mode=False)
         self.secure_mode = secure_mode
         self.accountant: Any = claiming(self.accountant)  # type: ignore[has-type]
-        self._tables: Tables | None = None  # this and the next two: of a make_private under way
+        self._tables: Tables | None = None  # this and the next three: of a make_private under way
         self._wrapper: Any = None
+        self._units: UnitSampler | None = None
         self._batch_record = BatchRecord()
         self._choices = ("lazy", "on_read")
         self._factored = True  # whether linear layers are kept as factors
@@ -65,7 +67,11 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
         if by_layer:
             assert self._tables is not None
             bounds = split_bounds(arguments["max_grad_norm"], optimizer, self._tables)
-        prepared: Any = optimizer_class(base, clipping, self._tables is not None)(
+        if self._units is not None:
+            arguments["expected_batch_size"] = self._units.expected_units
+        prepared: Any = optimizer_class(
+            base, clipping, tables=self._tables is not None, units=self._units is not None
+        )(
             optimizer=optimizer,
             generator=arguments.pop("noise_generator", None),
             secure_mode=self.secure_mode,
@@ -109,11 +115,13 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
         if poisson_sampling and secure:
             if self.dataset is None:  # type: ignore[has-type]
                 self.dataset = data_loader.dataset
-            loader: Any = secure_loader(
-                data_loader,
-                seed=new_seed(None, False),  # ranks draw their parts independently of each other
-                distributed=distributed,
-            )
+            loader: Any = data_loader  # which samples units in secret already
+            if self._units is None:
+                loader = secure_loader(
+                    data_loader,
+                    seed=new_seed(None, False),  # ranks draw independently of each other
+                    distributed=distributed,
+                )
         else:
             secure_mode, self.secure_mode = self.secure_mode, False  # the loader's own batches
             try:
