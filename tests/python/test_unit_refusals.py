@@ -20,7 +20,7 @@ from unit_runs import by_unit, data, loss_of, moved, step, unit_sums, values
 USER = "one value of column 3 with all its examples"
 
 
-def recurrent():
+def convolving():
     model = build("shared")
     model.extra = nn.Conv1d(1, 1, 1)
     return model
@@ -59,7 +59,7 @@ def test_arguments_that_are_refused(options, words):
     ("make", "words"),
     [
         (lambda: build("layered_norm"), "layer 'norm' is a LayerNorm; with privacy_unit"),
-        (recurrent, "layer 'extra' is a Conv1d; with privacy_unit"),
+        (convolving, "layer 'extra' is a Conv1d; with privacy_unit"),
         (tied, "layer 'each' is a Linear that shares its parameters"),
     ],
 )
