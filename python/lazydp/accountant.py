@@ -9,7 +9,10 @@ from uuid import uuid4
 
 from opacus.accountants import IAccountant
 
-_KEY, _RUN = "lazydp_no_claim", "lazydp_run"
+from lazydp._native import PrivacyError
+
+_KEY, _RUN, _UNIT = "lazydp_no_claim", "lazydp_run", "lazydp_unit"
+ONE_EXAMPLE = "one example"
 
 
 class ClaimingAccountant(IAccountant):  # type: ignore[misc]
@@ -18,11 +21,20 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
     history: list[Any]
     run: str  # names the run that took these steps
     no_claim: str | None = None  # the first reason that was given
+    unit: str | None = None  # what the steps protect, in words; None until it is known
 
     def void(self, reason: str) -> None:
         """Claim nothing from here on, for this reason."""
         if self.no_claim is None:
             self.no_claim = reason
+
+    def require_unit(self, unit: str) -> None:
+        """Raise PrivacyError if these steps protect something else: no epsilon could state both."""
+        if self.unit not in (None, unit):
+            raise PrivacyError(
+                f"the account has steps, or a model, that protect {self.unit}, and these protect "
+                f"{unit}; no epsilon states both: use the same privacy_unit, or another engine"
+            )
 
     def get_epsilon(self, delta: float, *args: Any, **kwargs: Any) -> float:
         """Return what Opacus does, or infinity, with a warning, where nothing can be claimed."""
@@ -35,6 +47,7 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
         """Return Opacus' state, with the run and the reason for no claim."""
         state = super().state_dict(*args, **kwargs)
         state[_RUN] = self.run
+        state[_UNIT] = self.unit or ONE_EXAMPLE
         if self.no_claim is not None:
             state[_KEY] = self.no_claim
         return state
@@ -45,8 +58,12 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
         A run that goes back to an earlier checkpoint has taken the steps since then, and may have
         gone back because of what they showed.
         """
+        unit = state_dict.get(_UNIT, ONE_EXAMPLE) if state_dict else self.unit
+        if unit is not None:
+            self.require_unit(unit)
         taken = self.history
         super().load_state_dict(state_dict)
+        self.unit = unit
         loaded = self.history
         same = state_dict.get(_RUN) == self.run
         if not taken:

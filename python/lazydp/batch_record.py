@@ -11,11 +11,20 @@ from lazydp._native import UserError
 _AT_MOST = 4096  # batches that wait; an evaluation over the loader takes none of them
 
 
+@dataclass(frozen=True)
+class BatchSize:
+    """The number of a batch's examples, and which of them belong together."""
+
+    examples: int
+    units: tuple[int, ...] | None = None  # those of each privacy unit, in order; None if one each
+
+
 @dataclass
 class Waiting:
     """A batch that was handed out and that no step has taken."""
 
     size: int | None  # None where the loader can't tell
+    units: tuple[int, ...] | None  # as in BatchSize
     source: Any  # a weak reference to the iterator that it came from
     drawn: bool  # another loader drew it from our loader's sampler
     used: bool = False  # a forward came before the next batch was handed out
@@ -42,11 +51,19 @@ class BatchRecord:
         self._ahead = ahead
         self._waiting: list[Waiting] = []
 
-    def add(self, size: int | None, source: Any, *, drawn: bool = False) -> None:
+    def add(self, size: BatchSize | None, source: Any, *, drawn: bool = False) -> None:
         """Record a batch that is handed out; forget the batches of iterators that have ended."""
+        if drawn and size is not None and size.units is not None:
+            raise UserError(
+                "another loader (BatchMemoryManager?) draws from the sampler of privacy units, and "
+                "may cut a unit's examples apart, which are clipped as one; iterate over the "
+                "loader that make_private returned: a smaller batch_size or examples_per_unit "
+                "takes less memory"
+            )
         self._clock += 1
         kept = [w for w in self._waiting if w.source() is source or not w.left_behind]
-        kept.append(Waiting(size, weakref.ref(source), drawn))
+        examples, units = (None, None) if size is None else (size.examples, size.units)
+        kept.append(Waiting(examples, units, weakref.ref(source), drawn))
         self._waiting = kept[-(self._ahead if drawn else _AT_MOST) :]
 
     def at_forward(self) -> int:
@@ -112,6 +129,35 @@ class BatchRecord:
             "first dimension must be that of the batch: keep ids as [batch, length] instead of "
             "flattening them, and give every example to the model"
         )
+
+    def take_units(self, examples: int) -> tuple[int, ...]:
+        """Take a step's batch, of so many examples; return how many of them each unit sent.
+
+        Raises UserError if none of that size was handed out. Where several wait that have it, the
+        step's is that of an iterator that goes on; if their units differ even so, that is an error,
+        too: examples of different units would be clipped as one.
+        """
+        fitting = [w for w in self._waiting if w.size == examples and w.units is not None]
+        if not fitting:
+            seen = [w.size for w in self._waiting]
+            self.forget()
+            raise UserError(
+                f"the layers saw {examples} examples, and the loader handed out "
+                f"{seen[-1] if seen else 'no further batch'}; with privacy_unit a step takes one "
+                "batch of the loader that make_private returned, whole and once: it alone knows "
+                "whose examples they are"
+            )
+        fitting = [w for w in fitting if not w.left_behind] or fitting
+        if len({w.units for w in fitting}) > 1:
+            self.forget()
+            raise UserError(
+                f"{len(fitting)} batches of {examples} examples were fetched and no step took "
+                "them; it can't be told whose examples these are, and nothing of them was kept: "
+                "call backward() and step() for each batch before fetching the next"
+            )
+        del self._waiting[: self._waiting.index(fitting[0]) + 1]
+        assert fitting[0].units is not None
+        return fitting[0].units
 
     def _seen(self, size: int | None, examples: int) -> int:
         """Return how many examples layers see in a batch of this size."""

@@ -94,6 +94,25 @@ class Pass:
             squared |= layer.squared_norms(calls, examples)
         return squared
 
+    def by_unit(self, sent: Tensor) -> list[Pass]:
+        """Return the pass with units for examples: unit u has the next sent[u] of the examples.
+
+        A unit has the look-ups, or the positions, of all its examples, and the mean of their
+        gradients: it is measured and added like an example that has as many. Units that sent
+        equally many examples are one of the passes that are returned.
+        """
+        if bool((sent == 1).all()):
+            return [self]
+        first = sent.cumsum(0) - sent
+        parts = []
+        for each in sorted(set(sent.tolist())):
+            chosen = (first[sent == each][:, None] + torch.arange(each)).flatten()
+            part = Pass()
+            for layer, calls in self.calls.items():
+                part.calls[layer] = Calls(call.of_units(chosen, each) for call in calls)
+            parts.append(part)
+        return parts
+
     def add_clipped(self, factors: Callable[[Any], Tensor]) -> None:
         """Add every example's gradient, times its factor, to the layers' sums."""
         for layer, calls in self.calls.items():

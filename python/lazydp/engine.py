@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import os
-import secrets
-import warnings
 from typing import Any
 
-import torch
-from opacus import PrivacyEngine as OpacusEngine
 from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as DPDDP
-from opacus.optimizers import get_optimizer_class
 from torch import nn, optim
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader
 
-from lazydp import _native, model
+from lazydp import model
 from lazydp._native import PrivacyError, UserError
-from lazydp.accountant import claiming, reasons_against_a_claim
+from lazydp.accountant import ONE_EXAMPLE, reasons_against_a_claim
 from lazydp.batch_record import BatchRecord
 from lazydp.captures import Captures
-from lazydp.dense_noise import NORMALS_PER_SAMPLE, DenseNoise
+from lazydp.dense_noise import NORMALS_PER_SAMPLE
 from lazydp.discovery import find_tables, require_clipped_by_example, require_seen
-from lazydp.empty_batches import CollateWithEmpty
-from lazydp.exchange import exchange_for, shared_bytes
-from lazydp.ghost import PrivateCriterion
-from lazydp.lookahead_loader import LookaheadLoader
-from lazydp.per_layer import optimizer_class, split_bounds
-from lazydp.recording_loader import record_batches
-from lazydp.secure_sampler import require_map_style, secure_loader
+from lazydp.exchange import exchange_for
+from lazydp.preparation import Preparation, new_seed
+from lazydp.secure_sampler import require_map_style
 from lazydp.tables import Tables
+from lazydp.unit_clipping import require_clipped_by_unit
+from lazydp.unit_sampler import by_unit, sampler_of_units
 
 POLICIES = ("lazy", "lazy_each_step", "every_row", "touched_rows")
 SCHEDULES = ("on_read", "ahead")
 
 
-class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
+class PrivacyEngine(Preparation):
     """Makes a model, an optimizer and a data loader private, as Opacus does.
 
     nn.Embedding and nn.EmbeddingBag tables are trained in C++ on their own memory: no gradient of a
@@ -44,18 +37,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
 
     def __init__(self, *, accountant: str = "prv", secure_mode: bool = False) -> None:
         """Take Opacus' arguments; secure_mode needs no further package here."""
-        with warnings.catch_warnings():
-            if secure_mode:
-                warnings.simplefilter("ignore")
-            super().__init__(accountant=accountant, secure_mode=False)
-        self.secure_mode = secure_mode
-        self.accountant: Any = claiming(self.accountant)  # type: ignore[has-type]
-        self._tables: Tables | None = None  # this and the next two: of a make_private under way
-        self._wrapper: Any = None
-        self._batch_record = BatchRecord()
-        self._choices = ("lazy", "on_read")
-        self._factored = True  # whether linear layers are kept as factors
-        self._dense_seed: _native.Seed | None = None
+        super().__init__(accountant=accountant, secure_mode=secure_mode)
         self._began = False  # whether private training of a model has begun
 
     def make_private(
@@ -66,9 +48,11 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         data_loader: DataLoader[Any],
         noise: str | None = None,
         settle: str | None = None,
+        privacy_unit: Any = None,
+        examples_per_unit: int | str | None = None,
         **arguments: Any,
     ) -> Any:
-        """Do what Opacus' make_private does, with the same returns and two further arguments.
+        """Do what Opacus' make_private does, with the same returns and four further arguments.
 
         noise: when rows of tables receive their noise. "lazy" (the default) is when they are next
             read, and all noise that they missed is drawn as one; "lazy_each_step" is the same but
@@ -76,6 +60,10 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             at every step, as in Opacus; "touched_rows" is only with a gradient (EANA): no claim.
         settle: "on_read", or "ahead": rows of the next batch catch up with the update, as in the
             paper, where the loader shows which rows those are. The model is the same.
+        privacy_unit: whose examples are protected together: ids, one for each example of the data
+            set, or the name or the place of the column that has them. Units are sampled, batch_size
+            is their expected number a step, and a unit's mean gradient is clipped as a whole.
+        examples_per_unit: how many of its examples a unit sends at most, by default 32; "all".
         """
         noise, settle = noise or self._choices[0], settle or self._choices[1]
         _require(noise in POLICIES, "noise", noise, POLICIES)
@@ -84,27 +72,35 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         if generator is not None and self.secure_mode:
             raise ValueError("Passing seed is prohibited in secure mode")
         model.require_plain(module)
+        data_loader = by_unit(data_loader, privacy_unit, examples_per_unit)
+        units = self._units = sampler_of_units(data_loader)
+        if units is not None:
+            require_clipped_by_unit(module, arguments)
+        protected = ONE_EXAMPLE if units is None else units.protected
+        self.accountant.require_unit(protected)
         require_clipped_by_example(module)
         poisson = arguments.get("poisson_sampling", True)
         if poisson:
             require_map_style(data_loader)
         distributed = isinstance(module, (DPDDP, DDP))
         found = find_tables(module, optimizer)
-        if found:
+        ours = bool(found) or units is not None
+        if ours:
             require_seen(module, optimizer)
-        # Without tables everything is Opacus; with them, its generator is left alone only if the
-        # user brings one: ours is secure, and some times faster.
-        own = self.secure_mode or (bool(found) and generator is None)
-        self._dense_seed = _new_seed(None, distributed) if own else None
+        # Without tables and units everything is Opacus; with them, its generator is left alone only
+        # if the user brings one: ours is secure, and some times faster.
+        own = self.secure_mode or (ours and generator is None)
+        self._dense_seed = new_seed(None, distributed) if own else None
         fetched = (data_loader.num_workers or 0) * (data_loader.prefetch_factor or 2)
         self._batch_record = BatchRecord(
             rand_on_empty=arguments.get("rand_on_empty", False),
             ahead=fetched + 2 if poisson else 4096,
         )
-        if not found:
+        if not ours:
             made = super().make_private(
                 module=module, optimizer=optimizer, data_loader=data_loader, **arguments
             )
+            self.accountant.unit = protected
             self._void_unless_private(noise, data_loader, arguments)
             return made
         self._choices = (noise, settle)
@@ -112,7 +108,7 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
         self._tables = Tables(
             found,
             getattr(optimizer, "original_optimizer", optimizer).param_groups,
-            seed=_new_seed(generator, distributed),
+            seed=new_seed(generator, distributed),
             normals_per_sample=NORMALS_PER_SAMPLE if self.secure_mode else 1,
             policy=noise,
             captures=Captures(
@@ -133,9 +129,10 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
                 module.__dict__.pop("autograd_grad_sample_hooks", None)
             raise
         finally:
-            self._tables = self._wrapper = None
+            self._tables = self._wrapper = self._units = None
             self._choices = ("lazy", "on_read")
         self._began = True
+        self.accountant.unit = protected
         self._void_unless_private(noise, data_loader, arguments)
         return made
 
@@ -160,21 +157,38 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             self.accountant.void(reason)
 
     def make_private_with_epsilon(
-        self, *, noise: str = "lazy", settle: str = "on_read", **arguments: Any
+        self,
+        *,
+        data_loader: DataLoader[Any],
+        noise: str = "lazy",
+        settle: str = "on_read",
+        privacy_unit: Any = None,
+        examples_per_unit: int | str | None = None,
+        **arguments: Any,
     ) -> Any:
-        """Do what Opacus' method does, with the two further arguments of make_private."""
+        """Do what Opacus' method does, with the four further arguments of make_private."""
+        data_loader = by_unit(data_loader, privacy_unit, examples_per_unit)
         self._choices = (noise, settle)
         try:
-            return super().make_private_with_epsilon(**arguments)
+            return super().make_private_with_epsilon(data_loader=data_loader, **arguments)
         finally:
             self._choices = ("lazy", "on_read")
 
     def get_epsilon(self, delta: float) -> float:
         """Return the budget spent so far; infinity, with a warning, where nothing can be claimed.
 
-        docs/privacy.md#habits lists when that is so. engine.accountant returns the same.
+        docs/privacy.md#habits lists when that is so. engine.accountant returns the same, and its
+        attribute `unit` says what is protected: one example, or one user with all its examples.
         """
         return float(super().get_epsilon(delta))
+
+    def load_checkpoint(self, **arguments: Any) -> Any:
+        """Do what Opacus' method does. Steps that protect another privacy unit are refused."""
+        try:
+            return super().load_checkpoint(**arguments)
+        except PrivacyError:  # Opacus loads the weights first
+            self.accountant.void("weights were loaded whose steps protect another privacy unit")
+            raise
 
     def save(self, path: str | os.PathLike[str], private: Any) -> None:
         """Write the weights of a private model: settled, as torch.save(module.state_dict()) would.
@@ -191,110 +205,9 @@ class PrivacyEngine(OpacusEngine):  # type: ignore[misc]
             return plain
         return model.release(private)
 
-    # Opacus calls these extension points from its own make_private.
-
-    def _prepare_model(self, module: nn.Module, **arguments: Any) -> Any:
-        if self._tables is None:
-            return super()._prepare_model(module, **arguments)
-        self.validate(module=module, optimizer=None, data_loader=None)
-        self._wrapper = model.wrap(module, self._tables, factored=self._factored, **arguments)
-        return self._wrapper
-
-    def _prepare_optimizer(self, *, optimizer: optim.Optimizer, **arguments: Any) -> Any:
-        if self._tables is None and not self.secure_mode:
-            return super()._prepare_optimizer(optimizer=optimizer, **arguments)
-        clipping = arguments.pop("clipping", "flat")
-        base = get_optimizer_class(
-            clipping=clipping,
-            distributed=arguments.pop("distributed", False),
-            grad_sample_mode=arguments.pop("grad_sample_mode", "hooks"),
-        )
-        optimizer = getattr(optimizer, "original_optimizer", optimizer)
-        by_layer = clipping == "per_layer" and self._tables is not None
-        if by_layer:
-            assert self._tables is not None
-            bounds = split_bounds(arguments["max_grad_norm"], optimizer, self._tables)
-        prepared: Any = optimizer_class(base, clipping, self._tables is not None)(
-            optimizer=optimizer,
-            generator=arguments.pop("noise_generator", None),
-            secure_mode=self.secure_mode,
-            **arguments,
-        )
-        if self._tables is not None:
-            if by_layer:
-                prepared.take_bounds(*bounds)
-            prepared.join(
-                self._tables,
-                self._wrapper._lazydp_layers,
-                batch_record=self._batch_record,
-                void=self.accountant.void,
-            )
-        if self._dense_seed is not None:
-            normals = NORMALS_PER_SAMPLE if self.secure_mode else 1
-            prepared.dense_noise = DenseNoise(self._dense_seed, normals)
-        return prepared
-
-    def _prepare_criterion(self, *, module: Any, **arguments: Any) -> Any:
-        if self._tables is None:
-            return super()._prepare_criterion(module=module, **arguments)
-        return PrivateCriterion(
-            module, arguments["optimizer"], arguments["criterion"], arguments["loss_reduction"]
-        )
-
-    def _prepare_data_loader(
-        self,
-        data_loader: DataLoader[Any],
-        *,
-        poisson_sampling: bool,
-        distributed: bool,
-        **rest: Any,
-    ) -> Any:
-        # Amplification by sampling needs samples that can't be predicted.
-        secure = self.secure_mode or (
-            self._tables is not None
-            and self._dense_seed is not None
-            and data_loader.generator is None
-        )
-        if poisson_sampling and secure:
-            if self.dataset is None:  # type: ignore[has-type]
-                self.dataset = data_loader.dataset
-            loader: Any = secure_loader(
-                data_loader,
-                seed=_new_seed(None, False),  # ranks draw their parts independently of each other
-                distributed=distributed,
-            )
-        else:
-            secure_mode, self.secure_mode = self.secure_mode, False  # the loader's own batches
-            try:
-                loader = super()._prepare_data_loader(
-                    data_loader,
-                    poisson_sampling=poisson_sampling,
-                    distributed=distributed,
-                    **rest,
-                )
-            finally:
-                self.secure_mode = secure_mode
-        if poisson_sampling and (secure or self._tables is not None):
-            loader.collate_fn = CollateWithEmpty(
-                data_loader.collate_fn, loader.dataset, rand_on_empty=rest["rand_on_empty"]
-            )
-        if self._tables is None:
-            return loader
-        record_batches(loader, self._batch_record)
-        if self._choices[1] == "ahead":
-            loader = LookaheadLoader(loader, self._tables)
-        return loader
-
 
 def _require(ok: bool, name: str, value: str, allowed: tuple[str, ...]) -> None:
     if not ok:
         raise UserError(
             f"{name} is '{value}'; it must be {', '.join(allowed[:-1])} or {allowed[-1]}"
         )
-
-
-def _new_seed(generator: torch.Generator | None, distributed: bool) -> _native.Seed:
-    """Return a secret from the operating system; with a generator, a seed that repeats with it."""
-    if generator is not None:
-        return _native.Seed.fixed(int(torch.randint(2**62, (1,), generator=generator)))
-    return _native.Seed.from_bytes(shared_bytes(secrets.token_bytes(16), distributed))

@@ -8,7 +8,7 @@ matrices, the one that plain training computes too.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -45,6 +45,22 @@ class LinearCall:
     def name(self) -> str:
         """The layer's name in messages."""
         return self.layer.name
+
+    def of_units(self, chosen: Tensor, each: int) -> LinearCall:
+        """Return the call with the positions of a unit's examples as those of one example."""
+        chosen = chosen.to(self.inputs.device)
+        inputs, gradient = (
+            t.index_select(0, chosen).reshape(len(chosen) // each, -1, t.shape[2])
+            for t in (self.inputs, self.gradient)
+        )
+        return replace(
+            self,
+            inputs=inputs,
+            gradient=gradient,
+            examples=len(inputs),
+            scale=self.scale / each,
+            version=inputs._version,
+        )
 
 
 class _Factors(torch.autograd.Function):

@@ -8,6 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from lazydp import _native
+from lazydp.batch_record import BatchSize
 from lazydp.private_table import PrivateTable
 from lazydp.recording_loader import Fetching, RecordingLoader
 from lazydp.tables import Tables
@@ -53,9 +54,11 @@ class LookaheadLoader:
             following = _fetched(batches)
             self._now = list(_tensors(current[0]))
             self._next = [] if following is None else list(_tensors(following[0]))
+            batches.ended = False  # the caller has not seen the end
             batches.hand_out(current[1])
             yield current[0]
             current = following
+        batches.ended = True
         self._now, self._next = [], []
 
     def _learn(self, table: PrivateTable, ids: Tensor) -> None:
@@ -74,7 +77,7 @@ class LookaheadLoader:
                     table.settle(_native.make_bags(known, None, None, False, rows))
 
 
-def _fetched(batches: Fetching) -> tuple[Any, int | None] | None:
+def _fetched(batches: Fetching) -> tuple[Any, BatchSize | None] | None:
     """Return the next batch and its size; None at the end."""
     try:
         return batches.fetch()

@@ -14,6 +14,7 @@ from lazydp._native import UserError
 from lazydp.captures import Layer, Pass
 from lazydp.optimizer import SecureOptimizer, TableOptimizer, clip_factors
 from lazydp.tables import Tables
+from lazydp.unit_clipping import UnitOptimizer
 
 
 def split_bounds(
@@ -67,9 +68,13 @@ class PerLayerTableOptimizer(TableOptimizer):
             one.add_clipped(factors.__getitem__)
 
 
-def optimizer_class(base: type[DPOptimizer], clipping: str, tables: bool) -> type[DPOptimizer]:
+def optimizer_class(
+    base: type[DPOptimizer], clipping: str, *, tables: bool, units: bool
+) -> type[DPOptimizer]:
     """Return `base`, one of Opacus' optimizers, with tables or at least with secure noise."""
     kind: type[DPOptimizer] = SecureOptimizer
-    if tables:
+    if units:
+        kind = UnitOptimizer
+    elif tables:
         kind = PerLayerTableOptimizer if clipping == "per_layer" else TableOptimizer
     return type(f"Private{base.__name__}", (kind, base), {})

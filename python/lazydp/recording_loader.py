@@ -10,7 +10,7 @@ from typing import Any
 from torch.utils.data import DataLoader, IterableDataset, Sampler
 from torch.utils.data.dataloader import _BaseDataLoaderIter
 
-from lazydp.batch_record import BatchRecord
+from lazydp.batch_record import BatchRecord, BatchSize
 
 
 class Drawing:
@@ -22,7 +22,7 @@ class Drawing:
         """Record drawn batches as handed out; without a record, keep their sizes for the loader."""
         self._batches = batches
         self._record = record
-        self.sizes: deque[int] = deque()
+        self.sizes: deque[BatchSize] = deque()
 
     def __iter__(self) -> Drawing:
         """Return this iteration."""
@@ -35,10 +35,11 @@ class Drawing:
         except StopIteration:
             self.ended = True
             raise
+        size = BatchSize(len(batch), getattr(batch, "units", None))
         if self._record is None:
-            self.sizes.append(len(batch))
+            self.sizes.append(size)
         else:
-            self._record.add(len(batch), self, drawn=True)
+            self._record.add(size, self, drawn=True)
         return batch
 
 
@@ -112,7 +113,7 @@ class Fetching:
         finally:
             self._sampler._lazydp_by_loader = False
 
-    def fetch(self) -> tuple[Any, int | None]:
+    def fetch(self) -> tuple[Any, BatchSize | None]:
         """Return the next batch and its size."""
         try:
             with self._drawing():
@@ -125,17 +126,17 @@ class Fetching:
             raise
         return batch, self._size()
 
-    def _size(self) -> int | None:
+    def _size(self) -> BatchSize | None:
         drawing = getattr(self._inner, "_lazydp_drawing", None)
         if drawing is None or not drawing.sizes:
             return None
         if self._inner._num_workers:
-            return int(drawing.sizes.popleft())
-        size = int(drawing.sizes[-1])  # fetches of earlier ones were interrupted
+            return drawing.sizes.popleft()  # type: ignore[no-any-return]
+        size: BatchSize = drawing.sizes[-1]  # fetches of earlier ones were interrupted
         drawing.sizes.clear()
         return size
 
-    def hand_out(self, size: int | None) -> None:
+    def hand_out(self, size: BatchSize | None) -> None:
         """Record that a batch of this size goes to the user."""
         self._record.add(size, self)
 

@@ -64,14 +64,22 @@ def secure_loader(
     rank = torch.distributed.get_rank() if distributed else 0
     world_size = torch.distributed.get_world_size() if distributed else 1
     size = len(loader.dataset)  # type: ignore[arg-type]
-    return DataLoader(
-        loader.dataset,
-        batch_sampler=SecureSampler(
+    return with_batch_sampler(
+        loader,
+        SecureSampler(
             seed=seed,
             num_samples=size,
             sample_rate=1 / len(loader),
             part=range(rank, size, world_size),
         ),
+    )
+
+
+def with_batch_sampler(loader: DataLoader[Any], sampler: SecureSampler) -> DataLoader[Any]:
+    """Return a loader as `loader` is, with the batches of `sampler`."""
+    return DataLoader(
+        loader.dataset,
+        batch_sampler=sampler,
         collate_fn=loader.collate_fn,
         num_workers=loader.num_workers,
         pin_memory=loader.pin_memory,
