@@ -32,7 +32,10 @@ class Dlrm(nn.Module):
         self.bottom = layers(shape["bottom"], relu_at_the_end=True)
         self.tables = nn.ModuleList(nn.EmbeddingBag(n, dim, mode=mode) for n in rows)
         # The top MLP sees dot products after the bottom's output alone, or after all vectors.
-        self.concatenates = shape.get("interaction", "dot") == "cat+dot"
+        interaction = shape.get("interaction", "dot")
+        self.concatenates = interaction in ("cat+dot", "linear+cat+dot")
+        # The first number of every pooled vector also acts on the logit directly.
+        self.linear = interaction == "linear+cat+dot"
         copied = dim * (len(rows) + 1) if self.concatenates else dim
         self.top = layers([copied + pairs, *shape["top"]], relu_at_the_end=False)
 
@@ -44,7 +47,8 @@ class Dlrm(nn.Module):
         dots = features @ features.transpose(1, 2)
         below = torch.tril_indices(features.shape[1], features.shape[1], offset=-1)
         copied = features.flatten(1) if self.concatenates else bottom
-        return self.top(torch.cat([copied, dots[:, below[0], below[1]]], dim=1)).squeeze(1)
+        logits = self.top(torch.cat([copied, dots[:, below[0], below[1]]], dim=1)).squeeze(1)
+        return logits + features[:, 1:, 0].sum(dim=1) if self.linear else logits
 
 
 def load(folder: Path) -> tuple[Dlrm, dict]:

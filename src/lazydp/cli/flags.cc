@@ -81,7 +81,8 @@ constexpr std::array kFlags = {
          "how a bag becomes a vector; sum"},
     Flag{"--interaction", &G::interaction, kRuns, "dot|cat+dot|linear+cat+dot", kModel,
          "what the top MLP sees: dot products of all pairs of vectors, and the bottom MLP's output "
-         "or all vectors; cat+dot for --data, else dot"},
+         "or all vectors; linear: the first number of a row also acts on the score directly; "
+         "linear+cat+dot for --data, else dot"},
 
     Flag{"--synthetic", &G::synthetic, kShapes | kTune, "DATA", kData,
          "click, click:large, uniform, zipf:S or skew:36|10|0.6; click for small, else uniform"},
@@ -141,7 +142,7 @@ constexpr std::array kFlags = {
          "constant, linear, poly:POWER, cosine or step:EVERY:FACTOR, each optionally after "
          "warmup:STEPS,"},
     Flag{"--dense-optimizer", &G::dense_optimizer, kTrain, "sgd|momentum|adam|adagrad", kTraining,
-         "of the MLPs, whose noise never waits: any is exact; sgd"},
+         "of the MLPs, whose noise never waits: any is exact; adam for --data, else sgd"},
     Flag{"--table-optimizer", &G::table_optimizer, kTrain, "sgd|momentum", kTraining,
          "of the tables; noise that waits is exact only under these; sgd"},
     Flag{"--weight-decay", &G::weight_decay, kTrain, "X", kTraining, "of table rows; 0"},

@@ -26,14 +26,37 @@ constexpr Defaults kClickPlain = {.batch = 256,
                                   .dense_rate = 0.2,
                                   .shape = Schedule::Shape::polynomial,
                                   .clip_norm = kInfinity};
-// Tuned for a log of some ten thousand lines. The rates are higher than for `click`, whose rates
-// leave some models of few examples where they began.
+// Two epochs: with more, logs whose ids are rare are learned by heart.
 constexpr Defaults kFilePlain = {.batch = 256,
-                                 .epochs = 4,
-                                 .table_rate = 3,
+                                 .epochs = 2,
+                                 .table_rate = 10,
                                  .dense_rate = 0.5,
+                                 .dense_rule = DenseRule::adam,
                                  .shape = Schedule::Shape::polynomial,
                                  .clip_norm = kInfinity};
+// Found on a family of logs, no one of them alone: docs/utility.md. Adam's steps on the MLPs are
+// bounded whatever the scale of the data; SGD's at the rates that learn most diverge on some logs.
+constexpr Defaults kFilePrivate = {.batch = 8192,
+                                   .epochs = 20,
+                                   .table_rate = 100,
+                                   .dense_rate = 0.5,
+                                   .dense_rule = DenseRule::adam,
+                                   .rates_follow_noise = true,
+                                   .warmup = 0.1,
+                                   .shape = Schedule::Shape::polynomial,
+                                   .clip_norm = 1,
+                                   .epsilon = 8};
+// A unit's mean gradient is shorter than an example's.
+constexpr Defaults kUnitPrivate = {.batch = 8192,
+                                   .epochs = 20,
+                                   .table_rate = 100,
+                                   .dense_rate = 0.5,
+                                   .dense_rule = DenseRule::adam,
+                                   .rates_follow_noise = true,
+                                   .warmup = 0.1,
+                                   .shape = Schedule::Shape::polynomial,
+                                   .clip_norm = 0.3,
+                                   .epsilon = 8};
 constexpr Defaults kLargePrivate = {.batch = 16384,
                                     .epochs = 10,
                                     .table_rate = 30,
@@ -72,48 +95,93 @@ Defaults defaults_for(const Synthetic& data, const Recipe& recipe) {
   return recipe.clips() ? kLargePrivate : kLargePlain;
 }
 
-double dense_rate_for(DenseRule rule, double of_sgd) {
+Defaults defaults_for_file(std::uint64_t records, Record record, const Recipe& recipe) {
+  constexpr std::uint64_t kMany = 500'000;
+  const bool many = records >= kMany;
+  if (!recipe.clips()) {
+    Defaults defaults = kFilePlain;
+    if (many) defaults.batch *= 2;
+    const auto found_for = static_cast<double>(defaults.batch);
+    defaults.batch =
+        std::min(defaults.batch, std::bit_floor(std::max<std::uint64_t>(1, records / 64)));
+    defaults.table_rate *= std::sqrt(static_cast<double>(defaults.batch) / found_for);
+    return defaults;
+  }
+  Defaults defaults = record == Record::unit ? kUnitPrivate : kFilePrivate;
+  // Many units cost little noise each; of few, a step takes as many as it can get.
+  const double wanted = record == Record::unit ? 16.0 * std::sqrt(static_cast<double>(records))
+                                               : static_cast<double>(records) / 16.0;
+  const auto largest = static_cast<double>(many ? 2 * kFilePrivate.batch : kFilePrivate.batch);
+  const auto most = static_cast<double>(std::max<std::uint64_t>(1, records));
+  defaults.batch =
+      std::bit_floor(static_cast<std::uint64_t>(std::clamp(wanted, 1.0, std::min(most, largest))));
+  if (many) defaults.epochs = 10;
+  return defaults;
+}
+
+namespace {
+
+// Returns the square root of the sum over all steps of the squares of their noise, in units of
+// base rate x noise multiplier x clip norm / expected batch. Long plans are looked at here and
+// there: schedules are smooth.
+double root_of_summed_noise(const Plan& plan) {
+  constexpr Step kLooks = 1000;
+  const Step looks = std::min(plan.steps, kLooks);
+  double sum = 0.0;
+  for (Step i = 0; i < looks; ++i) {
+    const auto t = static_cast<Step>((std::uint64_t{i} * plan.steps) / looks + 1);
+    const double factor = plan.rate_schedule.factor(t, plan.steps) *
+                          plan.noise_schedule.factor(t, plan.steps) *
+                          plan.clip_schedule.factor(t, plan.steps);
+    sum += factor * factor;
+  }
+  return std::sqrt(sum / looks * plan.steps);
+}
+
+double table_rate_by_noise(double largest, const Plan& plan) {
+  const Mechanism& m = plan.mechanism;
+  if (!std::isfinite(m.clip_norm)) return largest;
+  const double bounded = largest / m.clip_norm;
+  const double noise = m.noise_multiplier * m.clip_norm / m.expected_batch;
+  if (!(noise > 0.0)) return bounded;
+  return std::min(bounded, kNoiseOfARow / (noise * root_of_summed_noise(plan)));
+}
+
+// Returns the rate of the MLPs, given that of SGD. Adam and Adagrad undo the size of a gradient,
+// so their rates do not depend on it.
+double dense_rate_for(const Plan& plan, double of_sgd) {
   constexpr double kMomentumAddsUp = 10.0;  // 1 / (1 - 0.9)
-  switch (rule) {
+  constexpr double kAdamWalk = 0.14;        // how far Adam may walk in a run of noise alone
+  constexpr double kLargestOfAdam = 0.02;
+  switch (plan.dense_rule) {
     case DenseRule::sgd: break;
     case DenseRule::momentum: return of_sgd / kMomentumAddsUp;
-    case DenseRule::adam: return 0.002;
+    case DenseRule::adam:
+      return plan.recipe.clips() ? std::min(kLargestOfAdam, kAdamWalk / std::sqrt(plan.steps))
+                                 : 0.002;
     case DenseRule::adagrad: return 0.02;
   }
   return of_sgd;
 }
 
-double table_rate_for(TableRule rule, double of_sgd) {
-  return rule == TableRule::momentum ? of_sgd * (1.0 - kTableMomentum) : of_sgd;
-}
+}  // namespace
 
-Defaults tuned_for_noise(const Defaults& defaults, double noise_multiplier) {
+Rates rates_for(const Defaults& defaults, const Plan& plan) {
   constexpr double kTables = 1.2, kDense = 0.7;
-  Defaults tuned = defaults;
-  if (!(noise_multiplier > defaults.noise_multiplier && defaults.noise_multiplier > 0.0)) {
-    return tuned;
+  const double noise = plan.mechanism.noise_multiplier;
+  Rates rates{.tables = defaults.table_rate, .dense = defaults.dense_rate};
+  if (defaults.rates_follow_noise) {
+    rates.tables = table_rate_by_noise(defaults.table_rate, plan);
+  } else if (noise > defaults.noise_multiplier && defaults.noise_multiplier > 0.0) {
+    // More noise asks for smaller steps, of tables more than of MLPs, whose few weights see every
+    // example.
+    const double less = defaults.noise_multiplier / noise;
+    rates.tables *= std::pow(less, kTables);
+    rates.dense *= std::pow(less, kDense);
   }
-  const double less = defaults.noise_multiplier / noise_multiplier;
-  tuned.table_rate *= std::pow(less, kTables);
-  tuned.dense_rate *= std::pow(less, kDense);
-  return tuned;
-}
-
-Defaults defaults_for_file(std::uint64_t examples, const Recipe& recipe) {
-  constexpr std::uint64_t kMany = 500'000;
-  constexpr double kUsualEpsilon = 8.0;
-  const bool many = examples >= kMany;
-  Defaults defaults =
-      recipe.clips() ? (many ? kLargePrivate : kClickPrivate) : (many ? kLargePlain : kFilePlain);
-  const std::uint64_t share = recipe.clips() ? examples / 16 : examples / 64;
-  const auto found_for = static_cast<double>(defaults.batch);
-  defaults.batch = std::min(defaults.batch, std::bit_floor(std::max<std::uint64_t>(1, share)));
-  // Fewer examples share the noise of a step, which then must not move the weights as far.
-  const double smaller = std::sqrt(static_cast<double>(defaults.batch) / found_for);
-  defaults.table_rate *= smaller;
-  defaults.dense_rate *= smaller;
-  if (defaults.noise_multiplier > 0.0) defaults.epsilon = kUsualEpsilon;
-  return defaults;
+  if (plan.table_rule == TableRule::momentum) rates.tables *= 1.0 - kTableMomentum;
+  rates.dense = dense_rate_for(plan, rates.dense);
+  return rates;
 }
 
 }  // namespace lazydp

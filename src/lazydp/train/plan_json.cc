@@ -67,7 +67,7 @@ ModelShape shape_from(const Json& json) {
       std::ranges::find(kInteractions, interaction, [](const auto& named) { return named.first; });
   if (known == kInteractions.end()) {
     throw UserError("the model's interaction is '" + interaction +
-                    "'; this version knows dot and cat+dot");
+                    "'; this version knows dot, cat+dot and linear+cat+dot");
   }
   return {.name = json.at("name").get<std::string>(),
           .table_rows = naturals<RowId>(json.at("table_rows")),

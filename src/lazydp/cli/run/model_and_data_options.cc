@@ -51,7 +51,7 @@ void take_sizes_of(const FlagTexts& given, const TrainingFile& data, ModelShape&
   shape.pooling = 1;
   shape.bottom.front() = data.file->dense_features();
   shape.name = given.model ? *given.model + " for this data" : "a model for this data";
-  if (!given.model) shape.interaction = Interaction::concat_dot;
+  if (!given.model) shape.interaction = Interaction::linear_concat_dot;
 }
 
 }  // namespace

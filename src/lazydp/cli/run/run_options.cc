@@ -148,9 +148,9 @@ std::uint64_t choose_eval_examples(const FlagTexts& given) {
   return whole_number("eval-examples", *given.eval_examples, 1, kMost);
 }
 
-DenseRule choose_dense_rule(const FlagTexts& given) {
+DenseRule choose_dense_rule(const FlagTexts& given, const Defaults& defaults) {
   return given.dense_optimizer ? choice("dense-optimizer", *given.dense_optimizer, kDenseRules)
-                               : DenseRule::sgd;
+                               : defaults.dense_rule;
 }
 
 // Noise that waits is drawn as one normal, which is what the missed steps would have added only if
@@ -229,7 +229,9 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   run.task = choose_source(given, run.model, data);
   require_dense_features(run);
   const Defaults defaults =
-      data ? defaults_for_file(data->population(), recipe) : defaults_for(run.task.what, recipe);
+      data ? defaults_for_file(data->population(), data->units ? Record::unit : Record::example,
+                               recipe)
+           : defaults_for(run.task.what, recipe);
 
   Plan& plan = run.plan;
   plan.recipe = recipe;
@@ -249,13 +251,11 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   run.delta = choose_delta(given, defaults, run.task.examples());
   if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
   choose_budget(given, defaults, run);
-  const Defaults tuned = tuned_for_noise(defaults, plan.mechanism.noise_multiplier);
   plan.table_rule = choose_table_rule(given);
-  plan.table_rate =
-      value_or(given.lr, "lr", positive, table_rate_for(plan.table_rule, tuned.table_rate));
-  plan.dense_rule = choose_dense_rule(given);
-  plan.dense_rate = value_or(given.dense_lr, "dense-lr", positive,
-                             dense_rate_for(plan.dense_rule, tuned.dense_rate));
+  plan.dense_rule = choose_dense_rule(given, defaults);
+  const Rates rates = rates_for(defaults, plan);
+  plan.table_rate = value_or(given.lr, "lr", positive, rates.tables);
+  plan.dense_rate = value_or(given.dense_lr, "dense-lr", positive, rates.dense);
   plan.validate();
 
   run.performance = choose_performance(given);
