@@ -155,6 +155,7 @@ class TapeModel final : public Model {
 
   std::vector<NamedTensor> layout() const override { return {}; }
   std::span<float> parameters() override { return parameters_; }
+  void initialise(const std::function<double()>&) override {}
   std::span<const MatrixView> begin_batch(std::size_t) override { return {}; }
   void begin_forward(const Batch&) override {}
   void forward(const Batch&) override {}

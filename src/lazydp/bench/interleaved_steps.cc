@@ -58,7 +58,7 @@ Contender make_contender(const BenchOptions& options, const TrainingData& task,
                    task.train->size(), plan.mechanism.sampling_rate, options.batch);
   contender.sampler = make_neighbours_units(*contender.examples, examples_per_unit);
   contender.trainer = std::make_unique<Trainer>(
-      plan, options.performance, seed, model_and_tables.model, options.model.shape.mode,
+      plan, options.performance, seed, *model_and_tables.model, options.model.shape.mode,
       model_and_tables.tables, *task.train, *contender.sampler, model_and_tables.storage());
   contender.lateness = steady.make_rows_late(*contender.trainer);
   return contender;
