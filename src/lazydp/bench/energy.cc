@@ -9,6 +9,8 @@
 #include <optional>
 #include <system_error>
 
+#include "lazydp/base/io/folder.h"
+
 namespace lazydp {
 namespace {
 
@@ -41,8 +43,7 @@ std::optional<EnergyCounter> read_zone(const fs::path& folder) {
 EnergyCounters energy_counters(const std::string& powercap) {
   EnergyCounters counters;
   std::error_code missing;
-  std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(powercap, missing)) folders.push_back(entry);
+  std::vector<fs::path> folders = entries_of(powercap, missing);
   std::ranges::sort(folders);
   for (const fs::path& folder : folders) {
     if (auto zone = read_zone(folder)) counters.zones.push_back(std::move(*zone));

@@ -34,7 +34,6 @@ void Progress::begin(const std::string& what, Step steps, Step done) {
   what_ = what;
   steps_ = steps;
   before_ = drawn_step_ = done;
-  start_ = Clock::now();
 }
 
 void Progress::step(const StepReport& report, const std::function<double()>& epsilon) {
@@ -114,10 +113,6 @@ void Progress::draw(const std::string& line) {
   } else {
     *out_ << line << "\n" << std::flush;
   }
-}
-
-double Progress::since_start() const {
-  return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
 }  // namespace lazydp

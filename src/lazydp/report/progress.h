@@ -1,13 +1,13 @@
 #pragma once
 // Progress of a run: one line that changes on a terminal, a few lines elsewhere.
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <ostream>
 #include <string>
 
+#include "lazydp/base/stages.h"
 #include "lazydp/base/types.h"
 #include "lazydp/train/metrics.h"
 #include "lazydp/train/trainer.h"
@@ -44,20 +44,18 @@ class Progress {
   void end();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   bool due(Step step) const;
   double epsilon_now(const std::function<double()>& epsilon);
   std::string line(Step step) const;
   void draw(const std::string& line);
-  double since_start() const;
+  double since_start() const { return watch_.seconds(); }
 
   Style style_;
   std::ostream* out_;
   std::string what_;
   Step steps_ = 0;
   Step before_ = 0;  // steps of earlier sessions
-  Clock::time_point start_;
+  Stopwatch watch_;
   double drawn_at_ = 0.0;  // seconds since the start
   Step drawn_step_ = 0;
   double examples_ = 0.0;

@@ -1,11 +1,7 @@
 #include "lazydp/cli/run/metrics_log.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "lazydp/base/error.h"
@@ -50,10 +46,7 @@ std::vector<Json> read_metrics_log(const std::string& path) {
 
 MetricsLog::MetricsLog(const std::string& path, const std::string& events, Step from, Step steps)
     : path_(path), every_(std::max<Step>(1, steps / 1000)), events_(events, from + 1) {
-  const std::string kept = lines_through(path, from);
-  AtomicFile file(path, 0600);
-  file.write(std::as_bytes(std::span(kept)));
-  file.commit();
+  write_text(path, lines_through(path, from), kOwnerFile);
   file_.open(path, std::ios::app);
 }
 
@@ -96,7 +89,7 @@ void MetricsLog::evaluation(Step step, const Metrics& metrics, const char* on, d
 
 void MetricsLog::write(const Json& line) {
   file_ << line.dump() << "\n" << std::flush;
-  if (!file_) throw IoError("cannot write " + path_ + ": " + std::strerror(errno));
+  if (!file_) throw system_failure("cannot write " + path_);
 }
 
 }  // namespace lazydp::cli

@@ -90,13 +90,6 @@ auto show_settled(const ModelShape& shape, Progress& progress) {
       };
 }
 
-void write_secret(const std::string& path, const std::string& text) {
-  constexpr mode_t kOwnerFile = 0600;
-  AtomicFile file(path, kOwnerFile);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
-}
-
 // Saves the state if the run has a folder, and says how to continue.
 [[noreturn]] void stop(Trainer& trainer, PersistentRun* kept, int signal, Progress& progress) {
   progress.end();
@@ -177,8 +170,8 @@ void run_and_report(const RunOptions& options, const Output& output, PersistentR
   const Claim& claim = run.result.claim;
   if (claim.holds && !options.plan.budget) warn_of_large_epsilon(claim.epsilon);
   if (kept != nullptr) {
-    write_secret(kept->directory.report(),
-                 run_page(run, read_metrics_log(kept->directory.metrics())));
+    write_text(kept->directory.report(), run_page(run, read_metrics_log(kept->directory.metrics())),
+               kOwnerFile);
   }
   if (std::ostream* out = output.report()) print_report(*out, run);
   output.write(json_of(run.options, run.result));
