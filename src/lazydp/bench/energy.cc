@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <limits>
-#include <optional>
 #include <system_error>
 
 #include "lazydp/base/io/folder.h"
@@ -51,10 +49,10 @@ EnergyCounters energy_counters(const std::string& powercap) {
   return counters;
 }
 
-double EnergyCounters::joules_since(const EnergyCounters& before) const {
+std::optional<double> EnergyCounters::joules_since(const EnergyCounters& before) const {
   const bool same =
       std::ranges::equal(zones, before.zones, {}, &EnergyCounter::zone, &EnergyCounter::zone);
-  if (zones.empty() || !same) return std::numeric_limits<double>::quiet_NaN();
+  if (zones.empty() || !same) return std::nullopt;
   double microjoules = 0.0;
   for (std::size_t i = 0; i < zones.size(); ++i) {
     const std::uint64_t now = zones[i].microjoules;

@@ -66,8 +66,6 @@ Contender make_contender(const BenchOptions& options, const TrainingData& task,
 
 namespace {
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-
 // Measures what this process has used of the machine since the meter was made.
 class Meter {
  public:
@@ -134,7 +132,7 @@ std::vector<Measured> interleave(const BenchOptions& options, const TrainingData
   for (Step round = 1; round <= rounds; ++round) {
     StepReport of_round;
     of_round.step = round;
-    of_round.mean_loss = kNone;
+    of_round.mean_loss = std::numeric_limits<double>::quiet_NaN();  // is not shown
     for (const std::size_t i : order_of(round, contenders.size())) {
       const Meter meter;
       const StepReport& report = contenders[i].trainer->step();
@@ -143,7 +141,7 @@ std::vector<Measured> interleave(const BenchOptions& options, const TrainingData
       measured[i].spent += meter.since();
       measured[i].times.add(report);
     }
-    progress.step(of_round, [] { return kNone; });
+    progress.step(of_round, [] { return std::nullopt; });
   }
   progress.end();
   return measured;

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <functional>
-#include <limits>
+#include <optional>
 #include <ostream>
 #include <string>
 
@@ -27,9 +27,12 @@ class Progress {
   // Starts a run of `steps` steps, of which `done` were done earlier; its lines begin with `what`.
   void begin(const std::string& what, Step steps, Step done = 0);
 
-  // Called after every step. `epsilon` returns the epsilon of the model if it were released now,
-  // NaN for no claim; it is called when it is shown, on a terminal at most once a second.
-  void step(const StepReport& report, const std::function<double()>& epsilon);
+  // Returns the epsilon of the model if it were released now, none for no claim.
+  using Epsilon = std::function<std::optional<double>()>;
+
+  // Called after every step. `epsilon` is called when it is shown, on a terminal at most once a
+  // second.
+  void step(const StepReport& report, const Epsilon& epsilon);
 
   // Writes a permanent line; later lines of the run repeat its AUC.
   void evaluated(Step step, const Metrics& metrics);
@@ -45,7 +48,7 @@ class Progress {
 
  private:
   bool due(Step step) const;
-  double epsilon_now(const std::function<double()>& epsilon);
+  std::optional<double> epsilon_now(const Epsilon& epsilon);
   std::string line(Step step) const;
   void draw(const std::string& line);
   double since_start() const { return watch_.seconds(); }
@@ -61,8 +64,8 @@ class Progress {
   double examples_ = 0.0;
   double loss_sum_ = 0.0;  // sum over the steps since the last line
   double loss_steps_ = 0.0;
-  double auc_ = std::numeric_limits<double>::quiet_NaN();
-  double epsilon_ = std::numeric_limits<double>::quiet_NaN();
+  std::optional<double> auc_;
+  std::optional<double> epsilon_;
   double epsilon_again_ = 0.0;  // when it may be computed again
 };
 

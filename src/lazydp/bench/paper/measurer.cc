@@ -1,6 +1,7 @@
 #include "lazydp/bench/paper/measurer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -39,7 +40,7 @@ double Measurement::table_bytes() const {
 
 double Measurement::lateness() const {
   for (const Measured& m : measured) {
-    if (m.lateness == m.lateness) return m.lateness;
+    if (!std::isnan(m.lateness)) return m.lateness;
   }
   return std::numeric_limits<double>::quiet_NaN();
 }
