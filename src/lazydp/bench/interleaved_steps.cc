@@ -31,7 +31,7 @@ Plan BenchOptions::plan(const Recipe& recipe) const {
   plan.steps = rounds + warmup;
   plan.table_rate = kTinyRate;
   plan.dense_rate = kTinyRate;
-  plan.noise_draws = noise_draws;
+  plan.normals_per_sample = normals_per_sample;
   return plan;
 }
 

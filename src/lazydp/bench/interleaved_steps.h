@@ -36,7 +36,7 @@ struct BenchOptions {
   // Above 0: each contender is timed twice, with single examples and with as many in made-up units
   // of this size.
   std::uint64_t examples_per_unit = 0;
-  unsigned noise_draws = 1;
+  unsigned normals_per_sample = 1;
   std::optional<std::uint64_t> seed;
 
   // Returns the plan of one contender. The learning rate is so small that weights hardly change.

@@ -205,8 +205,8 @@ class Split : public NoiseWriter {
 
 }  // namespace
 
-std::unique_ptr<NoiseWriter> make_noise_writer(NoisePasses kernels, const NoiseSource& noise) {
-  if (kernels == NoisePasses::split) return std::make_unique<Split>(noise);
+std::unique_ptr<NoiseWriter> make_noise_writer(NoisePasses passes, const NoiseSource& noise) {
+  if (passes == NoisePasses::split) return std::make_unique<Split>(noise);
   return std::make_unique<Fused>(noise);
 }
 

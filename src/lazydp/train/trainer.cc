@@ -30,7 +30,7 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
       storage_(storage),
       sampler_(sampler),
       exchange_(std::move(exchange)),
-      noise_(seed, plan.noise_draws),
+      noise_(seed, plan.normals_per_sample),
       queue_(dataset, sampler,
              performance.settle_ahead || exchange_->asks_ahead() ? LookAhead::on : LookAhead::off,
              performance.read_ahead ? Reading::ahead : Reading::on_the_spot),
@@ -40,7 +40,7 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
           {.rule = plan.table_rule,
            .policy = plan.recipe.noise,
            .decay = plan.weight_decay > 0.0 ? WeightDecay::on : WeightDecay::off,
-           .passes = performance.kernels},
+           .passes = performance.passes},
           tables, noise_)) {
   plan_.validate();
   if (sampler.poisson() && sampler.rate() != plan.mechanism.sampling_rate) {

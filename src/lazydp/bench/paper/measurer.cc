@@ -61,7 +61,7 @@ BenchOptions Measurer::options_of(const Setting& setting) const {
   if (setting.pooling > 0) options.model.shape.pooling = setting.pooling;
   options.task.name = setting.synthetic;
   options.task.what = parse_synthetic(setting.synthetic);
-  options.performance.kernels = setting.kernels;
+  options.performance.passes = setting.passes;
   if (setting.tables_in_files) options.table_folder = folder_;
   options.batch = setting.batch;
   options.rounds = effort_.rounds;

@@ -43,7 +43,7 @@ double lateness_of(const std::vector<Measured>& measured) {
 }
 
 StageTimes stages_without_data(const BenchOptions& options, const Measured& m) {
-  StageTimes stages = m.times.stages_ms(m.recipe, options.performance.kernels);
+  StageTimes stages = m.times.stages_ms(m.recipe, options.performance.passes);
   std::erase_if(stages, [](const auto& stage) {
     return stage.first == kStageNames[static_cast<std::size_t>(Stage::data)];
   });
@@ -187,7 +187,7 @@ BenchOptions choose_bench(const FlagTexts& given) {
   bench.table_folder = choose_table_folder(given);
   bench.contenders = choose_contenders(given, bench.table_folder.has_value());
   for (const Recipe& each : bench.contenders) require_trainable_there(each, bench.table_folder);
-  bench.noise_draws = choose_noise_draws(given);
+  bench.normals_per_sample = choose_normals_per_sample(given);
   bench.model = choose_model(given);
   FlagTexts timed = given;
   if (!timed.synthetic) timed.synthetic = "uniform";
