@@ -7,34 +7,18 @@
 #include "lazydp/base/error.h"
 #include "lazydp/cli/run/persistent_run.h"
 #include "tests/cli/program.h"
+#include "tests/cli/user_data.h"
 
 namespace lazydp::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSchema = R"(
-[[column]]
-name = "user"
-role = "categorical"
-rows = 300
-[[column]]
-name = "item"
-role = "categorical"
-rows = 64
-[[column]]
-name = "y"
-role = "label"
-positive = "1"
-)";
-
-std::string lines(int count, int shift) {
-  std::string text;
-  for (int i = 0; i < count; ++i) {
-    text += "u" + std::to_string((i + shift) % 200) + ",i" + std::to_string(i * 7 % 41) + "," +
-            std::to_string(i * 7 % 41 < 20) + "\n";
-  }
-  return text;
+// The columns without a key.
+std::string schema() {
+  constexpr std::string_view kKey = "key = true\n";
+  std::string text = kUserSchema;
+  return text.erase(text.find(kKey), kKey.size());
 }
 
 struct Bad {
@@ -48,15 +32,15 @@ class RefusedResume : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     at_ = new Workplace;
-    at_->write("s.toml", kSchema);
-    std::string other = kSchema;
+    at_->write("s.toml", schema());
+    std::string other = schema();
     other.replace(other.find("\"user\""), 6, "\"shop\"");
     at_->write("other.toml", other);
-    std::string wider = kSchema;
+    std::string wider = schema();
     wider.replace(wider.find("300"), 3, "301");
     at_->write("wider.toml", wider);
-    at_->write("a.csv", lines(1000, 0));
-    at_->write("b.csv", lines(1200, 5));
+    at_->write("a.csv", user_lines(1000));
+    at_->write("b.csv", user_lines(1200, 5));
     at_->write("short.key", "abc");
     at_->write("some.key", "a passphrase of some length");
     at_->write("other.key", "another passphrase of length");
