@@ -24,7 +24,7 @@ struct LayerTrace {
 };
 
 // The result of a backward pass: any weight gradient, of one example or of all, is a function of
-// it.
+// it. No two views share memory: a gradient method may scale them where they lie.
 struct Tape {
   std::vector<LayerTrace> layers;
   std::vector<MatrixView> pooled_gradients;  // per table, batch x dim: d loss / d pooled vector
