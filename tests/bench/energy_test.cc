@@ -4,7 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 
@@ -37,7 +36,7 @@ TEST(Energy, CountsPackagesAndMemoryOnceAndCoresNotAgain) {
   machine.zone("intel-rapl:0", "package-0", 7'500'000);
   machine.zone("intel-rapl:0:0", "core", 6'000'000);
   machine.zone("intel-rapl:0:1", "dram", 1'250'000);
-  EXPECT_DOUBLE_EQ(machine.read().joules_since(before), 2.75);
+  EXPECT_DOUBLE_EQ(machine.read().joules_since(before).value(), 2.75);
 }
 
 TEST(Energy, GoesOnWhereACounterBeginsAgain) {
@@ -45,15 +44,15 @@ TEST(Energy, GoesOnWhereACounterBeginsAgain) {
   machine.zone("intel-rapl:0", "package-0", 999'000'000);
   const EnergyCounters before = machine.read();
   machine.zone("intel-rapl:0", "package-0", 2'000'000);
-  EXPECT_DOUBLE_EQ(machine.read().joules_since(before), 3.0);
+  EXPECT_DOUBLE_EQ(machine.read().joules_since(before).value(), 3.0);
 }
 
 TEST(Energy, IsNotANumberWhereNothingCanBeRead) {
   const Powercap empty;
-  EXPECT_TRUE(std::isnan(empty.read().joules_since(empty.read())));
+  EXPECT_FALSE(empty.read().joules_since(empty.read()));
   const EnergyCounters missing = energy_counters((empty / "nowhere").string());
   EXPECT_TRUE(missing.zones.empty());
-  EXPECT_TRUE(std::isnan(missing.joules_since(missing)));
+  EXPECT_FALSE(missing.joules_since(missing));
 }
 
 TEST(Energy, CoresAreBusyWhileTheyWork) {

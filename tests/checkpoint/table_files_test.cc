@@ -35,7 +35,7 @@ struct Going : World {
                      : nullptr),
         batches(make_poisson_sampler(seed_of_run, 40, s.sampling_rate)),
         owner(std::make_unique<Trainer>(
-            plan_of(algorithm, s), Performance{.settle_ahead = s.ahead, .kernels = kernels},
+            plan_of(algorithm, s), Performance{.settle_ahead = s.ahead, .passes = kernels},
             seed_of_run, model, s.shape.mode, files ? files->tables() : std::span<Table>(tables),
             data, *batches, files ? TableStorage::in(*files) : TableStorage::memory())) {
     for (Table& table : tables) initialise(table, seed_of_run);

@@ -4,12 +4,13 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <sstream>
 
 namespace lazydp::cli {
 namespace {
 
-std::string shown(Progress::Style style, Step steps, double epsilon) {
+std::string shown(Progress::Style style, Step steps, std::optional<double> epsilon) {
   std::ostringstream out;
   Progress progress(style, out);
   progress.begin("run", steps);
@@ -37,8 +38,7 @@ TEST(Progress, ShortRunsTellEveryStep) {
 }
 
 TEST(Progress, SaysNothingOfAnEpsilonThatIsNotClaimed) {
-  const double none = std::numeric_limits<double>::quiet_NaN();
-  EXPECT_EQ(shown(Progress::Style::lines, 5, none).find("epsilon"), std::string::npos);
+  EXPECT_EQ(shown(Progress::Style::lines, 5, std::nullopt).find("epsilon"), std::string::npos);
 }
 
 TEST(Progress, IsOneLineOnATerminalAndCleansUp) {

@@ -3,38 +3,23 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <memory>
 
 #include "lazydp/base/error.h"
 #include "lazydp/cli/run/persistent_run.h"
 #include "tests/cli/program.h"
+#include "tests/cli/user_data.h"
 
 namespace lazydp::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kSchema = R"(
-[[column]]
-name = "user"
-role = "categorical"
-rows = 300
-[[column]]
-name = "item"
-role = "categorical"
-rows = 64
-[[column]]
-name = "y"
-role = "label"
-positive = "1"
-)";
-
-std::string lines(int count, int shift) {
-  std::string text;
-  for (int i = 0; i < count; ++i) {
-    text += "u" + std::to_string((i + shift) % 200) + ",i" + std::to_string(i * 7 % 41) + "," +
-            std::to_string(i * 7 % 41 < 20) + "\n";
-  }
-  return text;
+// The columns without a key.
+std::string schema() {
+  constexpr std::string_view kKey = "key = true\n";
+  std::string text = kUserSchema;
+  return text.erase(text.find(kKey), kKey.size());
 }
 
 struct Bad {
@@ -47,21 +32,21 @@ struct Bad {
 class RefusedResume : public testing::Test {
  protected:
   static void SetUpTestSuite() {
-    at_ = new Workplace;
-    at_->write("s.toml", kSchema);
-    std::string other = kSchema;
+    at() = std::make_unique<Workplace>();
+    at()->write("s.toml", schema());
+    std::string other = schema();
     other.replace(other.find("\"user\""), 6, "\"shop\"");
-    at_->write("other.toml", other);
-    std::string wider = kSchema;
+    at()->write("other.toml", other);
+    std::string wider = schema();
     wider.replace(wider.find("300"), 3, "301");
-    at_->write("wider.toml", wider);
-    at_->write("a.csv", lines(1000, 0));
-    at_->write("b.csv", lines(1200, 5));
-    at_->write("short.key", "abc");
-    at_->write("some.key", "a passphrase of some length");
-    at_->write("other.key", "another passphrase of length");
+    at()->write("wider.toml", wider);
+    at()->write("a.csv", user_lines(1000));
+    at()->write("b.csv", user_lines(1200, 5));
+    at()->write("short.key", "abc");
+    at()->write("some.key", "a passphrase of some length");
+    at()->write("other.key", "another passphrase of length");
     const auto convert = [](const Words& words) {
-      ASSERT_EQ(at_->run(Words{"convert", "csv", "--quiet"} + words).code, 0);
+      ASSERT_EQ(at()->run(Words{"convert", "csv", "--quiet"} + words).code, 0);
     };
     convert({"--schema", "s.toml", "a.csv", "today.ldp"});
     convert({"--schema", "today.ldp", "b.csv", "tomorrow.ldp"});
@@ -71,7 +56,7 @@ class RefusedResume : public testing::Test {
     const Words train = {"train", "--quiet", "--data", "today.ldp", "--steps",
                          "8",     "--batch", "50",     "--threads", "1"};
     const auto begin = [&](const Words& words) {
-      const Ran ran = at_->run(train + words);
+      const Ran ran = at()->run(train + words);
       ASSERT_EQ(ran.code, 0) << ran.err;
     };
     begin({"--epsilon", "3", "--out", "budget", "--no-release", "--checkpoint-every", "5"});
@@ -81,39 +66,38 @@ class RefusedResume : public testing::Test {
     begin({"--noise-multiplier", "2", "--out", "locked", "--no-release", "--key-file", "some.key"});
   }
   static void TearDownTestSuite() {
-    delete at_;
-    at_ = nullptr;
+    at().reset();
   }
 
   // Each is refused in one line, and the folder is what it was, byte for byte.
   static void refuse(const std::string& run, const std::vector<Bad>& all) {
-    const auto before = all_of(*at_ / run);
+    const auto before = all_of(*at() / run);
     for (const Bad& bad : all) {
       const Words words = Words{"resume", run, "--quiet"} + bad.flags;
       std::string command;
       for (const std::string& word : words) command += word + " ";
-      const Ran ran = at_->run(words);
+      const Ran ran = at()->run(words);
       EXPECT_EQ(ran.code, bad.code) << command << ran.err;
       EXPECT_EQ(ran.error_lines(), 1u) << command << ran.err;
       EXPECT_NE(ran.err.find(bad.says), std::string::npos) << command << ran.err;
-      ASSERT_EQ(all_of(*at_ / run), before) << command;
+      ASSERT_EQ(all_of(*at() / run), before) << command;
     }
   }
 
   // A copy of it can still be resumed, trained further and released.
   static void expect_usable(const std::string& run, bool finished, const Words& more = {}) {
     const std::string copy = run + "-copy";
-    fs::copy(*at_ / run, *at_ / copy, fs::copy_options::recursive);
-    const Ran again = at_->run(Words{"resume", copy, "--quiet"} + more);
+    fs::copy(*at() / run, *at() / copy, fs::copy_options::recursive);
+    const Ran again = at()->run(Words{"resume", copy, "--quiet"} + more);
     EXPECT_EQ(again.code, finished ? 2 : 0) << again.err;
-    const Ran out = at_->run(Words{"release", copy, "--quiet"} + more);
+    const Ran out = at()->run(Words{"release", copy, "--quiet"} + more);
     EXPECT_EQ(out.code, 0) << out.err;
-    const Ran longer = at_->run(Words{"resume", copy, "--quiet", "--more-steps", "2",
-                                      "--noise-multiplier", "4", "--branch", "--epsilon", "9"} +
-                                more);
+    const Ran longer = at()->run(Words{"resume", copy, "--quiet", "--more-steps", "2",
+                                       "--noise-multiplier", "4", "--branch", "--epsilon", "9"} +
+                                 more);
     EXPECT_EQ(longer.code, 0) << longer.err;
-    EXPECT_EQ(at_->run(Words{"release", copy, "--quiet"} + more).code, 0);
-    const auto card = nlohmann::json::parse(contents(*at_ / (copy + "/model/card.json")));
+    EXPECT_EQ(at()->run(Words{"release", copy, "--quiet"} + more).code, 0);
+    const auto card = nlohmann::json::parse(contents(*at() / (copy + "/model/card.json")));
     int steps = 0;
     for (const auto& event : card["ledger"]) steps += event["steps"].get<int>();
     EXPECT_EQ(steps, 10);
@@ -174,7 +158,11 @@ class RefusedResume : public testing::Test {
     };
   }
 
-  static inline Workplace* at_ = nullptr;
+  // The folder that all tests here share.
+  static std::unique_ptr<Workplace>& at() {
+    static std::unique_ptr<Workplace> place;
+    return place;
+  }
 };
 
 TEST_F(RefusedResume, OfARunUnderABudgetChangesNothing) {
@@ -214,55 +202,56 @@ TEST_F(RefusedResume, OfAReleasedRunWithGivenNoiseChangesNothing) {
 
 TEST_F(RefusedResume, WithAnotherKeyOrNoneChangesNothing) {
   const Words more = {"--more-steps", "3", "--branch", "--noise-multiplier", "3"};
-  const auto before = all_of(*at_ / "locked");
+  const auto before = all_of(*at() / "locked");
   for (const Words& key : {Words{}, Words{"--key-file", "other.key"}}) {
-    EXPECT_NE(at_->run(Words{"resume", "locked", "--quiet"} + more + key).code, 0);
-    ASSERT_EQ(all_of(*at_ / "locked"), before);
+    EXPECT_NE(at()->run(Words{"resume", "locked", "--quiet"} + more + key).code, 0);
+    ASSERT_EQ(all_of(*at() / "locked"), before);
   }
-  EXPECT_NE(at_->run(Words{"resume", "noise", "--quiet", "--key-file", "some.key"} + more).code, 0);
+  EXPECT_NE(at()->run(Words{"resume", "noise", "--quiet", "--key-file", "some.key"} + more).code,
+            0);
   expect_usable("locked", false, {"--key-file", "some.key"});
 }
 
 // Damage beside the checkpoint is found before the state is settled for other settings.
 TEST_F(RefusedResume, WhereSomethingElseIsDamagedChangesNothing) {
   for (const char* name : {"metrics.jsonl", "model/card.json"}) {
-    fs::copy(*at_ / "noise-released", *at_ / "damaged", fs::copy_options::recursive);
-    at_->write(std::string("damaged/") + name, "no\nJSON\n");
-    const auto before = all_of(*at_ / "damaged");
-    const Ran ran = at_->run({"resume", "damaged", "--quiet", "--more-steps", "3", "--branch",
-                              "--noise-multiplier", "3"});
+    fs::copy(*at() / "noise-released", *at() / "damaged", fs::copy_options::recursive);
+    at()->write(std::string("damaged/") + name, "no\nJSON\n");
+    const auto before = all_of(*at() / "damaged");
+    const Ran ran = at()->run({"resume", "damaged", "--quiet", "--more-steps", "3", "--branch",
+                               "--noise-multiplier", "3"});
     EXPECT_NE(ran.code, 0) << name;
-    EXPECT_EQ(all_of(*at_ / "damaged"), before) << name << ran.err;
-    fs::remove_all(*at_ / "damaged");
+    EXPECT_EQ(all_of(*at() / "damaged"), before) << name << ran.err;
+    fs::remove_all(*at() / "damaged");
   }
 }
 
 TEST_F(RefusedResume, MoreStepsAndEpochsComeOnTopOfThoseTaken) {
   const auto steps_of = [](const std::string& run) {
-    const auto card = nlohmann::json::parse(contents(*at_ / (run + "/model/card.json")));
+    const auto card = nlohmann::json::parse(contents(*at() / (run + "/model/card.json")));
     std::vector<int> steps;
     for (const auto& event : card["ledger"]) steps.push_back(event["steps"]);
     return steps;
   };
   // Runs continue as they are only from a settled state, or under the same settings.
-  fs::copy(*at_ / "noise-released", *at_ / "more", fs::copy_options::recursive);
-  Ran ran = at_->run({"resume", "more", "--quiet", "--more-steps", "3"});
+  fs::copy(*at() / "noise-released", *at() / "more", fs::copy_options::recursive);
+  Ran ran = at()->run({"resume", "more", "--quiet", "--more-steps", "3"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(steps_of("more"), std::vector<int>{11});
-  EXPECT_NE(contents(*at_ / "more/config.toml").find("steps = \"11\""), std::string::npos);
-  ran = at_->run({"resume", "more", "--quiet", "--more-epochs", "0.5"});
+  EXPECT_NE(contents(*at() / "more/config.toml").find("steps = \"11\""), std::string::npos);
+  ran = at()->run({"resume", "more", "--quiet", "--more-epochs", "0.5"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(steps_of("more"), std::vector<int>{20}) << "half of 906 examples by 50 is nine steps";
   // Otherwise: with a larger budget, of which what was spent counts.
-  fs::copy(*at_ / "budget-released", *at_ / "other", fs::copy_options::recursive);
-  ran = at_->run({"resume", "other", "--quiet", "--data", "tomorrow.ldp", "--epsilon", "5",
-                  "--more-epochs", "0.5", "--branch"});
+  fs::copy(*at() / "budget-released", *at() / "other", fs::copy_options::recursive);
+  ran = at()->run({"resume", "other", "--quiet", "--data", "tomorrow.ldp", "--epsilon", "5",
+                   "--more-epochs", "0.5", "--branch"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   const std::vector<int> taken = steps_of("other");
   ASSERT_EQ(taken.size(), 2u);
   EXPECT_EQ(taken[0], 8);
   EXPECT_EQ(taken[1], 11);
-  const auto card = nlohmann::json::parse(contents(*at_ / "other/model/card.json"));
+  const auto card = nlohmann::json::parse(contents(*at() / "other/model/card.json"));
   EXPECT_LE(card["claim"]["epsilon"].get<double>(), 5.0);
   EXPECT_GT(card["claim"]["epsilon"].get<double>(), 4.9);
 }

@@ -7,6 +7,7 @@
 #include "lazydp/data/synthetic/click_task.h"
 #include "lazydp/data/synthetic/synthetic.h"
 #include "tests/cli/program.h"
+#include "tests/cli/user_data.h"
 
 namespace lazydp::cli {
 namespace {
@@ -62,28 +63,8 @@ TEST(TrainOnData, IsTrainingOnWhatTheFileHolds) {
 class TrainOnUsers : public testing::Test {
  protected:
   TrainOnUsers() {
-    place_.write("s.toml", R"(
-[[column]]
-name = "user"
-role = "categorical"
-rows = 300
-key = true
-[[column]]
-name = "item"
-role = "categorical"
-rows = 64
-[[column]]
-name = "y"
-role = "label"
-positive = "1"
-)");
-    std::string text;
-    for (int i = 0; i < 6000; ++i) {
-      text += "u" + std::to_string(i % 200) + ",i" + std::to_string(i * 7 % 41) + "," +
-              std::to_string(i * 7 % 41 < 20) + "\n";
-    }
-    text += ",i3,1\n,i4,1\n";  // two rows without a key
-    place_.write("a.csv", text);
+    place_.write("s.toml", kUserSchema);
+    place_.write("a.csv", user_lines(6000) + kTwoLinesOfNobody);
     place_.run({"convert", "csv", "--schema", "s.toml", "a.csv", "a.ldp"});
   }
 

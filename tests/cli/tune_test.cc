@@ -13,6 +13,7 @@
 #include "lazydp/privacy/rdp.h"
 #include "tests/cli/child.h"
 #include "tests/cli/program.h"
+#include "tests/cli/user_data.h"
 
 namespace lazydp::cli {
 namespace {
@@ -24,27 +25,8 @@ constexpr const char* kGrid = "steps = [4, 6]\nbatch = 64\nlr = [0.1, 1]\n";
 
 // 6002 examples: thirty of each of 200 users, and two of nobody.
 void write_data(const Workplace& at, int positive) {
-  at.write("s.toml", R"(
-[[column]]
-name = "user"
-role = "categorical"
-rows = 300
-key = true
-[[column]]
-name = "item"
-role = "categorical"
-rows = 64
-[[column]]
-name = "y"
-role = "label"
-positive = "1"
-)");
-  std::string text;
-  for (int i = 0; i < 6000; ++i) {
-    text += "u" + std::to_string(i % 200) + ",i" + std::to_string(i * 7 % 41) + "," +
-            std::to_string(i * 7 % 41 < positive) + "\n";
-  }
-  at.write("a.csv", text + ",i3,1\n,i4,1\n");
+  at.write("s.toml", kUserSchema);
+  at.write("a.csv", user_lines(6000, 0, positive) + kTwoLinesOfNobody);
   ASSERT_EQ(at.run({"convert", "csv", "--quiet", "--schema", "s.toml", "a.csv", "a.ldp"}).code, 0);
 }
 

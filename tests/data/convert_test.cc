@@ -8,8 +8,8 @@
 #include <set>
 
 #include "lazydp/base/parallel.h"
+#include "lazydp/data/column_encoder.h"
 #include "lazydp/data/schema.h"
-#include "lazydp/data/text/hash_row.h"
 #include "lazydp/data/text/vocabulary.h"
 #include "tests/data/converting.h"
 #include "tests/data/packing.h"
@@ -32,7 +32,7 @@ TEST_F(Converting, MakesAnExampleOfALine) {
   const std::uint64_t tags = column_seed("tags", 0);
   const RowId a = hash_row<std::string_view>("a", tags, 50);
   const RowId b = hash_row<std::string_view>("b", tags, 50);
-  EXPECT_EQ(batch.bags[0].ids, (std::vector<RowId>{789, 0}));  // known from hash_row_test
+  EXPECT_EQ(batch.bags[0].ids, (std::vector<RowId>{789, 0}));  // known from column_encoder_test
   EXPECT_EQ(batch.bags[1].ids, (std::vector<RowId>{a, b, a, 0}));
   EXPECT_EQ(batch.bags[2].ids[0], RowId{hash_row(std::uint64_t{2}, column_seed("time", 0), 100)});
   EXPECT_EQ(batch.bags[2].ids[1], 0);

@@ -32,8 +32,7 @@ struct DlrmFixture {
   DlrmFixture(const ModelShape& shape, std::size_t batch_size, std::uint64_t seed = 1)
       : model(shape) {
     Numbers numbers(seed);
-    initialise_dense(
-        shape, [&] { return numbers.uniform(); }, model.parameters());
+    model.initialise([&] { return numbers.uniform(); });
     batch.size = batch_size;
     batch.dense = Matrix(batch_size, shape.dense_features());
     for (std::size_t i = 0; i < batch_size; ++i) {

@@ -230,12 +230,12 @@ TEST(Dlrm, RefusesAShapeThatCannotBe) {
   EXPECT_THROW(Dlrm{shape}, UserError);
 }
 
-TEST(InitialiseDense, IsUniformWithinOneOverTheRootOfTheInputs) {
+TEST(Dlrm, StartsUniformWithinOneOverTheRootOfTheInputs) {
   const ModelShape shape = named_shape("small");
-  std::vector<float> parameters(shape.parameters());
+  Dlrm model(shape);
+  const std::span<const float> parameters = model.parameters();
   testing::Numbers numbers(5);
-  initialise_dense(
-      shape, [&] { return numbers.uniform(); }, parameters);
+  model.initialise([&] { return numbers.uniform(); });
   for (const auto& layers : {shape.bottom_layers(), shape.top_layers()}) {
     for (const LayerShape& layer : layers) {
       const double bound = std::sqrt(1.0 / static_cast<double>(layer.in));
@@ -255,12 +255,12 @@ TEST(InitialiseDense, IsUniformWithinOneOverTheRootOfTheInputs) {
   }
 }
 
-TEST(InitialiseDense, DrawsInTheOrderOfTheArray) {
+TEST(Dlrm, DrawsFirstWeightsInTheOrderOfTheArray) {
   const ModelShape shape = tiny_shape(1, 1, {}, {});
-  std::vector<float> parameters(shape.parameters());
+  Dlrm model(shape);
+  const std::span<const float> parameters = model.parameters();
   int draws = 0;
-  initialise_dense(
-      shape, [&] { return ++draws == 1 ? 1.0 : 0.5; }, parameters);
+  model.initialise([&] { return ++draws == 1 ? 1.0 : 0.5; });
   EXPECT_EQ(draws, static_cast<int>(parameters.size()));
   EXPECT_FLOAT_EQ(parameters[0], 0.5f);  // sqrt(1 / 4)
   EXPECT_EQ(parameters[1], 0.0f);

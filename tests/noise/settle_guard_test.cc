@@ -12,7 +12,7 @@
 #include "lazydp/noise/momentum_tables.h"
 #include "lazydp/noise/sgd_tables.h"
 #include "lazydp/noise/table_optimizer.h"
-#include "tests/noise/failing_memory.h"
+#include "tests/support/allocations.h"
 
 namespace lazydp {
 namespace {

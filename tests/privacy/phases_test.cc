@@ -83,8 +83,8 @@ TEST(Phases, ALongScheduleCostsWhatItsPartsDo) {
   Ledger noisier;
   Ledger quieter;
   for (std::size_t i = 0; i < 40; i += 2) {
-    noisier.record({0.01, merged.events()[i + 1].noise_multiplier, 50});
-    quieter.record({0.01, merged.events()[i].noise_multiplier, 50});
+    noisier.record({0.01, noise_multiplier(merged.events()[i + 1]), 50});
+    quieter.record({0.01, noise_multiplier(merged.events()[i]), 50});
   }
   const double epsilon = pld_epsilon(merged, 1e-6);
   const double low = pld_epsilon(noisier, 1e-6);

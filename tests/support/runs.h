@@ -52,7 +52,7 @@ inline Plan plan_of(std::string_view algorithm, const Settings& s) {
   plan.rate_schedule = Schedule::parse(s.rates);
   plan.noise_schedule = Schedule::parse(s.noises);
   plan.clip_schedule = Schedule::parse(s.clips);
-  plan.noise_draws = s.draws;
+  plan.normals_per_sample = s.draws;
   return plan;
 }
 

@@ -118,8 +118,7 @@ struct World {
         model(s) {
     std::mt19937 rng(5);
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
-    initialise_dense(
-        shape, [&] { return uniform(rng); }, model.parameters());
+    model.initialise([&] { return uniform(rng); });
     for (std::size_t k = 0; k < s.table_rows.size(); ++k) {
       tables.emplace_back(static_cast<TableId>(k), s.table_rows[k], s.dim);
       initialise(tables.back(), Seed::fixed(6));

@@ -101,9 +101,9 @@ TEST(Trainer, SchedulesOfSigmaReachTheLedger) {
   for (Step t = 1; t <= 15; ++t) trainer.step();
   const auto events = trainer.ledger().events();
   ASSERT_EQ(events.size(), 3u);
-  EXPECT_DOUBLE_EQ(events[0].noise_multiplier, 1.0);
-  EXPECT_DOUBLE_EQ(events[2].noise_multiplier, 0.25);
-  EXPECT_EQ(events[1].steps, 5u);
+  EXPECT_DOUBLE_EQ(noise_multiplier(events[0]), 1.0);
+  EXPECT_DOUBLE_EQ(noise_multiplier(events[2]), 0.25);
+  EXPECT_EQ(std::get<SampledGaussian>(events[1]).steps, 5u);
 }
 
 TEST(Claim, NamesTheReasonWhereThereIsNone) {

@@ -14,7 +14,7 @@
 #include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/storage/table_files.h"
 #include "lazydp/embedding/table.h"
-#include "lazydp/model/dlrm.h"
+#include "lazydp/model/model.h"
 #include "lazydp/random/stream.h"
 #include "lazydp/release/release.h"
 #include "lazydp/train/trainer.h"
@@ -43,10 +43,10 @@ std::size_t size_of(const ModelShape& shape, std::size_t table) {
 // as they do in every run.
 std::vector<float> initial_weights(const AuditedRun& run, const Seed& seed) {
   const ModelShape shape = canary_shape();
-  std::vector<float> weights(shape.parameters());
+  const std::unique_ptr<Model> model = make_model(shape);
   RandomStream random(Seed::fixed(kPublicSeed), Purpose::initialisation, kDenseStream, 0);
-  initialise_dense(
-      shape, [&random] { return random.uniform(); }, weights);
+  model->initialise([&random] { return random.uniform(); });
+  std::vector<float> weights(model->parameters().begin(), model->parameters().end());
   weights.resize(weights.size() + shape.total_rows() * shape.dim, 0.0f);
   if (run.same_start()) return weights;
   for (std::size_t k = 0; k < shape.tables(); ++k) {
@@ -76,7 +76,8 @@ Plan plan_of(const AuditedRun& run) {
 
 // Everything that a process loses when it ends: a restart makes another Life.
 struct Life {
-  Dlrm model = Dlrm(canary_shape());
+  ModelShape shape = canary_shape();
+  std::unique_ptr<Model> model = make_model(shape);
   std::vector<float> rows;  // weights of tables in memory
   std::vector<Table> in_memory;
   std::unique_ptr<TableFiles> files;
@@ -86,24 +87,21 @@ struct Life {
 
   Life(const AuditedRun& run, const CanaryData& data, const Seed& seed,
        const std::vector<float>& initial, const std::string& folder)
-      : rows(initial.begin() + static_cast<std::ptrdiff_t>(model.shape().parameters()),
-             initial.end()),
-        in_memory(tables_over(rows, model.shape())),
-        files(run.tables_in_files
-                  ? std::make_unique<TableFiles>(folder + "/tables", folder,
-                                                 model.shape().table_rows, model.shape().dim)
-                  : nullptr),
+      : rows(initial.begin() + static_cast<std::ptrdiff_t>(shape.parameters()), initial.end()),
+        in_memory(tables_over(rows, shape)),
+        files(run.tables_in_files ? std::make_unique<TableFiles>(folder + "/tables", folder,
+                                                                 shape.table_rows, shape.dim)
+                                  : nullptr),
         units(data.unit_keys()),
         sampler(run.canary == Canary::person
                     ? make_unit_sampler(seed, units, run.sampling_rate, "one person",
                                         kEveryExampleOfAUnit)
                     : make_poisson_sampler(seed, data.size(), run.sampling_rate)),
         trainer(std::make_unique<Trainer>(
-            plan_of(run), Performance{}, seed, model, model.shape().mode,
+            plan_of(run), Performance{}, seed, *model, shape.mode,
             files ? files->tables() : std::span<Table>(in_memory), data, *sampler,
             files ? TableStorage::in(*files) : TableStorage::memory())) {
-    std::ranges::copy(std::span(initial).first(model.shape().parameters()),
-                      model.parameters().begin());
+    std::ranges::copy(std::span(initial).first(shape.parameters()), model->parameters().begin());
   }
 
   static std::vector<Table> tables_over(std::vector<float>& rows, const ModelShape& shape) {
@@ -119,7 +117,7 @@ struct Life {
   // Returns every weight as it is released; `checkpoints` are the run's own, if it keeps any.
   std::vector<float> settled(std::optional<CheckpointFolder>& checkpoints) {
     release_rows(checkpoints);
-    std::vector<float> all(model.parameters().begin(), model.parameters().end());
+    std::vector<float> all(model->parameters().begin(), model->parameters().end());
     all.insert(all.end(), rows.begin(), rows.end());
     return all;
   }
@@ -128,7 +126,6 @@ struct Life {
   // Tables in files are settled as they are released: here, into the memory where those in memory
   // are.
   void release_rows(std::optional<CheckpointFolder>& checkpoints) {
-    const ModelShape& shape = model.shape();
     for (std::size_t k = 0; files && k < shape.tables(); ++k) {
       const auto place = place_of(shape, k) - shape.parameters();
       trainer->settled_rows(k, 0, std::span(rows).subspan(place, size_of(shape, k)));

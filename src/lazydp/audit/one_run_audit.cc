@@ -9,7 +9,7 @@
 #include "lazydp/base/parallel.h"
 #include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"
-#include "lazydp/model/dlrm.h"
+#include "lazydp/model/model.h"
 #include "lazydp/random/stream.h"
 #include "lazydp/release/release.h"
 #include "lazydp/train/trainer.h"
@@ -29,18 +29,17 @@ constexpr double kPlannedNoise = 0.6;
 // A model whose tables have rows for all canaries.
 struct CrowdModel {
   ModelShape shape;
-  Dlrm model;
+  std::unique_ptr<Model> model;
   std::vector<Table> tables;
 
   CrowdModel(const ModelShape& base, std::uint64_t canaries)
-      : shape(with_canary_rows(base, canaries)), model(shape) {
+      : shape(with_canary_rows(base, canaries)), model(make_model(shape)) {
     for (std::size_t k = 0; k < shape.tables(); ++k) {
       tables.emplace_back(static_cast<TableId>(k), shape.table_rows[k], shape.dim);
       initialise(tables.back(), Seed::fixed(kStartSeed));
     }
     RandomStream random(Seed::fixed(kStartSeed), Purpose::initialisation, kDenseStream, 0);
-    initialise_dense(
-        shape, [&random] { return random.uniform(); }, model.parameters());
+    model->initialise([&random] { return random.uniform(); });
   }
 
   // Returns the rows of a canary, one table after the other.
@@ -78,8 +77,8 @@ Plan crowd_plan(const OneRunAudit& audit, double noise_multiplier, double exampl
 void train(const Plan& plan, const Seed& seed, const Dataset& data, CrowdModel& world,
            double delta) {
   const auto sampler = make_poisson_sampler(seed, data.size(), plan.mechanism.sampling_rate);
-  auto trainer = std::make_unique<Trainer>(plan, Performance{}, seed, world.model, world.shape.mode,
-                                           world.tables, data, *sampler);
+  auto trainer = std::make_unique<Trainer>(plan, Performance{}, seed, *world.model,
+                                           world.shape.mode, world.tables, data, *sampler);
   for (Step t = 0; t < plan.steps; ++t) trainer->step();
   release(std::move(trainer), {.delta = delta, .shape = world.shape});
 }

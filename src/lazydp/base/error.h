@@ -2,6 +2,8 @@
 // The library's four kinds of error, and the functions that throw them. See docs/architecture.md,
 // "Errors".
 
+#include <cerrno>
+#include <cstring>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -36,6 +38,11 @@ inline void check(bool ok, const char* invariant, const char* file = __builtin_F
   if (!ok) {
     throw InternalError(std::string(file) + ":" + std::to_string(line) + ": " + invariant);
   }
+}
+
+// Returns IoError("<failed>: <the system's reason>"): why the last call of the system failed.
+inline IoError system_failure(const std::string& failed, int why = errno) {
+  return IoError(failed + ": " + std::strerror(why));
 }
 
 // Throws UserError("<name> is <value>; it must be <allowed>") unless `ok`.

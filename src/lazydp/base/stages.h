@@ -7,6 +7,7 @@
 #include <numeric>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace lazydp {
 
@@ -36,6 +37,23 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(Stage::co
      "dense_update",   "exchange",       "history",
      "noise_sampling", "noisy_gradient", "noise_update"};
 
+// Measures the seconds since it was made, or since its last lap.
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  // Returns the seconds, and begins anew.
+  double lap() {
+    const auto now = std::chrono::steady_clock::now();
+    return std::chrono::duration<double>(now - std::exchange(start_, now)).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 // A lap clock: every moment between start() and the last lap belongs to exactly one stage, so the
 // stages add up to the step.
 class StageClock {
@@ -45,26 +63,20 @@ class StageClock {
   // Begins a step.
   void start() {
     seconds_.fill(0.0);
-    last_ = std::chrono::steady_clock::now();
+    watch_.lap();
   }
 
   // Adds the time since the last lap to `stage`.
-  void lap(Stage stage) {
-    const auto now = std::chrono::steady_clock::now();
-    seconds_[static_cast<std::size_t>(stage)] += std::chrono::duration<double>(now - last_).count();
-    last_ = now;
-  }
+  void lap(Stage stage) { seconds_[static_cast<std::size_t>(stage)] += watch_.lap(); }
 
   // Divides the time since the last lap among several stages, in proportion to `parts`.
   void lap_in_proportion(std::span<const Stage> stages, std::span<const double> parts) {
-    const auto now = std::chrono::steady_clock::now();
-    const double elapsed = std::chrono::duration<double>(now - last_).count();
+    const double elapsed = watch_.lap();
     const double sum = std::accumulate(parts.begin(), parts.end(), 0.0);
     for (std::size_t i = 0; i < stages.size(); ++i) {
       const double share = sum > 0.0 ? parts[i] / sum : 1.0 / static_cast<double>(stages.size());
       seconds_[static_cast<std::size_t>(stages[i])] += elapsed * share;
     }
-    last_ = now;
   }
 
   const Seconds& seconds() const { return seconds_; }
@@ -76,18 +88,7 @@ class StageClock {
 
  private:
   Seconds seconds_{};
-  std::chrono::steady_clock::time_point last_;
-};
-
-// Measures the seconds since it was made.
-class Stopwatch {
- public:
-  double seconds() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  Stopwatch watch_;
 };
 
 }  // namespace lazydp

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <limits>
-#include <optional>
 #include <system_error>
+
+#include "lazydp/base/io/folder.h"
 
 namespace lazydp {
 namespace {
@@ -41,8 +41,7 @@ std::optional<EnergyCounter> read_zone(const fs::path& folder) {
 EnergyCounters energy_counters(const std::string& powercap) {
   EnergyCounters counters;
   std::error_code missing;
-  std::vector<fs::path> folders;
-  for (const auto& entry : fs::directory_iterator(powercap, missing)) folders.push_back(entry);
+  std::vector<fs::path> folders = entries_of(powercap, missing);
   std::ranges::sort(folders);
   for (const fs::path& folder : folders) {
     if (auto zone = read_zone(folder)) counters.zones.push_back(std::move(*zone));
@@ -50,10 +49,10 @@ EnergyCounters energy_counters(const std::string& powercap) {
   return counters;
 }
 
-double EnergyCounters::joules_since(const EnergyCounters& before) const {
+std::optional<double> EnergyCounters::joules_since(const EnergyCounters& before) const {
   const bool same =
       std::ranges::equal(zones, before.zones, {}, &EnergyCounter::zone, &EnergyCounter::zone);
-  if (zones.empty() || !same) return std::numeric_limits<double>::quiet_NaN();
+  if (zones.empty() || !same) return std::nullopt;
   double microjoules = 0.0;
   for (std::size_t i = 0; i < zones.size(); ++i) {
     const std::uint64_t now = zones[i].microjoules;

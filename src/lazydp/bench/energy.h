@@ -2,6 +2,7 @@
 // The cost of work beside wall time: joules, where the machine counts them, and CPU seconds.
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,9 +18,9 @@ struct EnergyCounter {
 struct EnergyCounters {
   std::vector<EnergyCounter> zones;
 
-  // Returns the joules of all zones since `before`. NaN if there are no zones, or others than
+  // Returns the joules of all zones since `before`. Nothing if there are no zones, or others than
   // before.
-  double joules_since(const EnergyCounters& before) const;
+  std::optional<double> joules_since(const EnergyCounters& before) const;
 };
 
 inline constexpr const char* kPowercap = "/sys/class/powercap";

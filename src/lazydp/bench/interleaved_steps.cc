@@ -31,7 +31,7 @@ Plan BenchOptions::plan(const Recipe& recipe) const {
   plan.steps = rounds + warmup;
   plan.table_rate = kTinyRate;
   plan.dense_rate = kTinyRate;
-  plan.noise_draws = noise_draws;
+  plan.normals_per_sample = normals_per_sample;
   return plan;
 }
 
@@ -58,15 +58,13 @@ Contender make_contender(const BenchOptions& options, const TrainingData& task,
                    task.train->size(), plan.mechanism.sampling_rate, options.batch);
   contender.sampler = make_neighbours_units(*contender.examples, examples_per_unit);
   contender.trainer = std::make_unique<Trainer>(
-      plan, options.performance, seed, model_and_tables.model, options.model.shape.mode,
+      plan, options.performance, seed, *model_and_tables.model, options.model.shape.mode,
       model_and_tables.tables, *task.train, *contender.sampler, model_and_tables.storage());
   contender.lateness = steady.make_rows_late(*contender.trainer);
   return contender;
 }
 
 namespace {
-
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // Measures what this process has used of the machine since the meter was made.
 class Meter {
@@ -134,7 +132,7 @@ std::vector<Measured> interleave(const BenchOptions& options, const TrainingData
   for (Step round = 1; round <= rounds; ++round) {
     StepReport of_round;
     of_round.step = round;
-    of_round.mean_loss = kNone;
+    of_round.mean_loss = std::numeric_limits<double>::quiet_NaN();  // is not shown
     for (const std::size_t i : order_of(round, contenders.size())) {
       const Meter meter;
       const StepReport& report = contenders[i].trainer->step();
@@ -143,7 +141,7 @@ std::vector<Measured> interleave(const BenchOptions& options, const TrainingData
       measured[i].spent += meter.since();
       measured[i].times.add(report);
     }
-    progress.step(of_round, [] { return kNone; });
+    progress.step(of_round, [] { return std::nullopt; });
   }
   progress.end();
   return measured;

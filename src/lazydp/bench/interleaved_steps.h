@@ -36,7 +36,7 @@ struct BenchOptions {
   // Above 0: each contender is timed twice, with single examples and with as many in made-up units
   // of this size.
   std::uint64_t examples_per_unit = 0;
-  unsigned noise_draws = 1;
+  unsigned normals_per_sample = 1;
   std::optional<std::uint64_t> seed;
 
   // Returns the plan of one contender. The learning rate is so small that weights hardly change.
@@ -65,14 +65,14 @@ Contender make_contender(const BenchOptions& options, const TrainingData& task,
 
 // Cost of all counted steps of one contender.
 struct Spent {
-  double wall_seconds = 0.0;  // by a stopwatch that is independent of the stages
-  double cpu_seconds = 0.0;   // summed over all threads
-  double joules = 0.0;        // used by the whole machine; NaN without readable counters
+  double wall_seconds = 0.0;           // by a stopwatch that is independent of the stages
+  double cpu_seconds = 0.0;            // summed over all threads
+  std::optional<double> joules = 0.0;  // used by the whole machine; none if it does not count them
 
   Spent& operator+=(const Spent& more) {
     wall_seconds += more.wall_seconds;
     cpu_seconds += more.cpu_seconds;
-    joules += more.joules;
+    joules = joules && more.joules ? std::optional(*joules + *more.joules) : std::nullopt;
     return *this;
   }
 };

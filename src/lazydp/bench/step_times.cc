@@ -67,8 +67,8 @@ void StepTimes::add(const StepReport& report) {
   steps_ += 1.0;
 }
 
-StageTimes StepTimes::stages_ms(const Recipe& recipe, NoisePasses kernels) const {
-  const bool split = kernels == NoisePasses::split;
+StageTimes StepTimes::stages_ms(const Recipe& recipe, NoisePasses passes) const {
+  const bool split = passes == NoisePasses::split;
   StageTimes times;
   const auto tell = [&](std::string_view name, double ms) { times.emplace_back(name, ms); };
   for (std::size_t i = 0; i < kStageNames.size(); ++i) {

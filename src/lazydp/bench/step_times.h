@@ -37,10 +37,10 @@ class StepTimes {
   const std::vector<double>& step_ms() const { return step_ms_; }
   const std::vector<double>& compute_ms() const { return compute_ms_; }
 
-  // Returns mean times. With fused kernels a second backward pass counts as backward. With split
-  // kernels `settle` is given in the paper's stages, and backward as the pass over examples one by
+  // Returns mean times. With fused passes a second backward pass counts as backward. With split
+  // passes `settle` is given in the paper's stages, and backward as the pass over examples one by
   // one and the pass over the batch.
-  StageTimes stages_ms(const Recipe& recipe, NoisePasses kernels) const;
+  StageTimes stages_ms(const Recipe& recipe, NoisePasses passes) const;
   double stage_ms(Stage stage) const;
 
   // Returns the time of drawing noise and adding it to tables, fused or split.

@@ -4,19 +4,18 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/io/atomic_file.h"
 #include "lazydp/checkpoint/sections.h"
 #include "lazydp/train/claim.h"
 
 namespace lazydp {
 namespace {
 
-constexpr mode_t kOwnerOnly = 0600;
-
 // Writes the state that one rank alone has, to a file of its own.
 void write_part(const std::string& path, const TrainingState& state, const Passphrase* passphrase,
                 Settled settled, const std::string& save) {
   const std::vector<Section> sections = row_sections(state, settled, Which::own);
-  AtomicFile file(path, kOwnerOnly);
+  AtomicFile file(path, kOwnerFile);
   SealedWriter sealed(file, passphrase);
   write_json(sealed, {{"save", save}, {"sections", json_of(sections)}});
   write_rows(sealed, sections);
@@ -73,7 +72,7 @@ void write_checkpoint(const std::string& path, Trainer& trainer, const Json& set
                       .numbers_a_step = state.clock.numbers_a_step()};
   if (settled == Settled::no) head.clock = state.clock.numbers();
 
-  AtomicFile file(path, kOwnerOnly);
+  AtomicFile file(path, kOwnerFile);
   SealedWriter sealed(file, passphrase);
   write_head(sealed, head);
   if (tables) {

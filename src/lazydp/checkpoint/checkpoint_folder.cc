@@ -1,6 +1,5 @@
 #include "lazydp/checkpoint/checkpoint_folder.h"
 
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,7 +7,6 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <set>
 #include <string_view>
@@ -16,6 +14,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/io/folder.h"
 #include "lazydp/checkpoint/sections.h"
 #include "lazydp/export/export_weights.h"
 
@@ -45,10 +44,7 @@ void meet(Trainer& trainer) {
 CheckpointFolder::CheckpointFolder(std::string path, Json settings,
                                    std::optional<Passphrase> passphrase)
     : path_(std::move(path)), settings_(std::move(settings)), passphrase_(std::move(passphrase)) {
-  constexpr mode_t kOwnerOnly = 0700;
-  if (mkdir(path_.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
-    throw IoError("cannot make " + path_ + ": " + std::strerror(errno));
-  }
+  make_folder(path_, kOwnerFolder);
   remove_overtaken();  // a crash may have come between the settled state and this removal
   remove_unfinished();
   remove_lost_parts();
@@ -56,22 +52,21 @@ CheckpointFolder::CheckpointFolder(std::string path, Json settings,
 
 // A complete file is renamed from a temporary one, which a crash may leave.
 void CheckpointFolder::remove_unfinished() const {
-  std::error_code error;
-  for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
-    const std::string name = i->path().filename().string();
+  std::error_code ignored;
+  for (const fs::path& path : entries_of(path_, ignored)) {
+    const std::string name = path.filename().string();
     const std::size_t kind = name.find('.');
     if (name.starts_with(kPrefix) && name.find('.', kind + 1) != std::string::npos) {
-      remove(i->path().string());
+      remove(path.string());
     }
   }
 }
 
 std::vector<CheckpointFolder::File> CheckpointFolder::files() const {
   std::vector<File> found;
-  std::error_code error;
-  for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
-    const std::string name = i->path().filename().string();
-    File file{.path = i->path().string()};
+  for (const fs::path& path : entries_of(path_)) {
+    const std::string name = path.filename().string();
+    File file{.path = path.string()};
     if (!name.starts_with(kPrefix)) continue;
     const char* first = name.data() + kPrefix.size();
     const char* last = name.data() + name.size();
@@ -81,7 +76,6 @@ std::vector<CheckpointFolder::File> CheckpointFolder::files() const {
     file.settled = kind == kSettled;
     found.push_back(std::move(file));
   }
-  if (error) throw IoError("cannot read " + path_ + ": " + error.message());
   std::ranges::sort(found, [](const File& a, const File& b) {
     return std::pair(a.step, a.settled) > std::pair(b.step, b.settled);
   });
@@ -101,7 +95,7 @@ void CheckpointFolder::remove(const File& file) const {
 
 void CheckpointFolder::remove(const std::string& file) const {
   if (unlink(file.c_str()) != 0 && errno != ENOENT) {
-    throw IoError("cannot remove " + file + ": " + std::strerror(errno));
+    throw system_failure("cannot remove " + file);
   }
   flush_folder(path_);
 }
@@ -131,14 +125,12 @@ void CheckpointFolder::remove_overtaken() const {
 // Removes parts of a checkpoint that was never completed, or that is gone.
 void CheckpointFolder::remove_lost_parts() const {
   std::vector<std::string> parts;
-  std::error_code error;
-  for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
-    const std::string name = i->path().filename().string();
+  for (const fs::path& path : entries_of(path_)) {
+    const std::string name = path.filename().string();
     if (name.starts_with(kPrefix) && name.find(kPart) != std::string::npos) {
-      parts.push_back(i->path().string());
+      parts.push_back(path.string());
     }
   }
-  if (error) throw IoError("cannot read " + path_ + ": " + error.message());
   if (parts.empty()) return;
   std::set<std::string> kept;
   for (const File& file : files()) {
@@ -257,19 +249,18 @@ void CheckpointFolder::replace_by_settled(Trainer& trainer, const Metadata& meta
 
 void CheckpointFolder::write_settled_rows(Trainer& trainer, const Metadata& metadata,
                                           const Progress& progress) {
-  constexpr mode_t kOwnerOnly = 0600;
   const std::string path = path_of(trainer.now(), Settled::yes) + std::string(kRowsEnding);
   SettledRows rows{
       .name = fs::path(path).filename().string(), .blake2b = {}, .step = trainer.now()};
-  rows.blake2b = write_safetensors(path, export_weights(trainer, progress), metadata, kOwnerOnly);
+  rows.blake2b = write_safetensors(path, export_weights(trainer, progress), metadata, kOwnerFile);
   settled_ = rows;
 }
 
 void CheckpointFolder::remove_other_rows() const {
-  std::error_code error;
-  for (fs::directory_iterator i(path_, error), end; !error && i != end; i.increment(error)) {
-    const std::string name = i->path().filename().string();
-    if (name.ends_with(kRowsEnding) && name != settled_.name) remove(i->path().string());
+  std::error_code ignored;
+  for (const fs::path& path : entries_of(path_, ignored)) {
+    const std::string name = path.filename().string();
+    if (name.ends_with(kRowsEnding) && name != settled_.name) remove(path.string());
   }
 }
 

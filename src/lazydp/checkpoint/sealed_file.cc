@@ -4,11 +4,11 @@
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <string_view>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/io/atomic_file.h"
 
 namespace lazydp {
 namespace {
@@ -135,7 +135,7 @@ bool SealedReader::locked(const std::string& path) {
 
 SealedReader::SealedReader(const std::string& path, const Passphrase* passphrase)
     : path_(path), file_(std::fopen(path.c_str(), "rbe"), std::fclose) {
-  if (!file_) throw IoError("cannot read " + path + ": " + std::strerror(errno));
+  if (!file_) throw system_failure("cannot read " + path);
   need_sodium();
   Head head{};
   std::uint64_t sum = 0;

@@ -11,6 +11,9 @@
 
 namespace lazydp::cli {
 
+// The processes as which a verb may be started: several share the work of one run.
+enum class Ranks { one, several };
+
 struct Verb {
   std::string_view name;  // may be two words
   std::uint32_t takes;    // bits of Takes: its flags
@@ -18,6 +21,7 @@ struct Verb {
   std::string_view example;
   void (*run)(const FlagTexts& given);
   std::string_view operands = {};  // arguments beside flags: "DIR", "IN... OUT", "[NAME...]"
+  Ranks ranks = Ranks::one;
 };
 
 // Returns the flags that a verb takes, in their order.

@@ -33,11 +33,12 @@ void manual(const FlagTexts& given);
 constexpr std::array kVerbs = {
     Verb{"train", train_flags,
          "train a model on a data file or a synthetic task: progress, AUC, epsilon, speed",
-         "lazydp train --algorithm lazydp --model small --epochs 10 --json run.json", train},
+         "lazydp train --algorithm lazydp --model small --epochs 10 --json run.json", train, "",
+         Ranks::several},
     Verb{"resume", resume_flags, "go on with a run that was interrupted, or train it further",
-         "lazydp resume runs/first", resume, "DIR"},
+         "lazydp resume runs/first", resume, "DIR", Ranks::several},
     Verb{"release", release_flags, "settle every row of a run and write the model that may go out",
-         "lazydp release runs/first", release, "DIR"},
+         "lazydp release runs/first", release, "DIR", Ranks::several},
     Verb{"eval", eval_flags, "how well a released model does on a data file",
          "lazydp eval runs/first test.ldp", eval, "MODEL DATA"},
     Verb{"predict", predict_flags, "scores of a released model, one a line, in the data's order",
@@ -129,8 +130,7 @@ int run(std::vector<std::string> words) {
   }
   const Command command = parse_command(kVerbs, words);
   if (command.verb != nullptr) {
-    const auto run = command.verb->run;
-    if (run != train && run != resume && run != release) require_one_rank(command.verb->name);
+    if (command.verb->ranks == Ranks::one) require_one_rank(command.verb->name);
     command.verb->run(command.given);
   } else if (launched().rank == 0) {
     std::cout << with_headings(command.text, may_colour(STDOUT_FILENO));

@@ -5,7 +5,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <span>
 #include <system_error>
@@ -46,7 +45,7 @@ namespace {
 namespace fs = std::filesystem;
 
 [[noreturn]] void fail(const std::string& path) {
-  throw IoError("cannot write " + path + ": " + std::strerror(errno));
+  throw system_failure("cannot write " + path);
 }
 
 void write_all(int file, std::string_view text, const std::string& path) {

@@ -106,12 +106,14 @@ std::size_t TableGroup::add(const TableMemory& memory) {
 void TableGroup::require(const TableStep& step) const {
   if (options_.rule == TableRule::momentum) return;
   if (step.momentum != 0.0) {
-    throw UserError("momentum is " + std::to_string(step.momentum) +
-                    " but was 0 at make_private; set it before, so that rows keep a momentum");
+    throw UserError(
+        "momentum is " + std::to_string(step.momentum) +
+        " but was 0 when the tables were set up; set it before, so that rows keep a momentum");
   }
   if (step.weight_decay != 0.0 && options_.decay == WeightDecay::off) {
-    throw UserError("weight_decay is " + std::to_string(step.weight_decay) +
-                    " but was 0 at make_private; set it before, so that rows wait for it");
+    throw UserError(
+        "weight_decay is " + std::to_string(step.weight_decay) +
+        " but was 0 when the tables were set up; set it before, so that rows wait for it");
   }
   if (!(step.learning_rate * step.weight_decay < 1.0)) {
     throw UserError("lr x weight_decay is " +

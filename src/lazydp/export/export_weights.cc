@@ -89,9 +89,8 @@ std::vector<TensorSource> export_weights(Trainer& trainer,
   std::vector<TensorSource> out;
   const std::span<const float> dense = state.model.parameters();
   for (const NamedTensor& tensor : state.model.layout()) {
-    std::size_t size = 1;
-    for (const std::size_t extent : tensor.shape) size *= extent;
-    out.push_back({tensor.name, tensor.shape, dense.subspan(tensor.first_parameter, size)});
+    out.push_back(
+        {tensor.name, tensor.shape, dense.subspan(tensor.first_parameter, tensor.size())});
   }
   for (std::size_t k = 0; k < state.tables.size(); ++k) {
     const Table& table = state.tables[k];

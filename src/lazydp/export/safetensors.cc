@@ -1,8 +1,6 @@
 #include "lazydp/export/safetensors.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <fstream>
 #include <limits>
 
@@ -48,7 +46,7 @@ std::string header_of(std::span<const TensorSource> tensors, const Metadata& met
 
 std::ifstream open(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw IoError("cannot read " + path + ": " + std::strerror(errno));
+  if (!file) throw system_failure("cannot read " + path);
   return file;
 }
 

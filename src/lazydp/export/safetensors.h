@@ -14,6 +14,8 @@
 #include <string>
 #include <vector>
 
+#include "lazydp/base/io/atomic_file.h"
+
 namespace lazydp {
 
 // BLAKE2b-256, which `b2sum -l 256` computes.
@@ -55,7 +57,7 @@ using Metadata = std::map<std::string, std::string>;
 // Writes the file whole or not at all, with every byte allocated. Returns its BLAKE2b-256 in
 // hexadecimal, as `b2sum -l 256` prints it.
 std::string write_safetensors(const std::string& path, std::span<const TensorSource> tensors,
-                              const Metadata& metadata, mode_t mode = 0644);
+                              const Metadata& metadata, mode_t mode = kReadableFile);
 
 // An opened file: its header has been checked, its weights have not been read. Files are not
 // trusted: whatever a header says, nothing outside the file or the caller's memory is touched.

@@ -13,19 +13,6 @@
 
 namespace lazydp {
 
-void initialise_dense(const ModelShape& shape, const std::function<double()>& uniform,
-                      std::span<float> parameters) {
-  check(parameters.size() == shape.parameters(), "room for every dense parameter");
-  for (const auto& layers : {shape.bottom_layers(), shape.top_layers()}) {
-    for (const LayerShape& layer : layers) {
-      const double bound = std::sqrt(1.0 / static_cast<double>(layer.in));
-      for (float& p : parameters.subspan(layer.first_parameter, layer.parameters())) {
-        p = static_cast<float>((2.0 * uniform() - 1.0) * bound);
-      }
-    }
-  }
-}
-
 Dlrm::Dlrm(ModelShape shape)
     : shape_((shape.validate(), std::move(shape))),
       parameters_(1, shape_.parameters()),
@@ -49,6 +36,17 @@ std::vector<NamedTensor> Dlrm::layout() const {
   add("bottom", shape_.bottom_layers());
   add("top", shape_.top_layers());
   return tensors;
+}
+
+void Dlrm::initialise(const std::function<double()>& uniform) {
+  for (const auto& layers : {shape_.bottom_layers(), shape_.top_layers()}) {
+    for (const LayerShape& layer : layers) {
+      const double bound = std::sqrt(1.0 / static_cast<double>(layer.in));
+      for (float& p : parameters().subspan(layer.first_parameter, layer.parameters())) {
+        p = static_cast<float>((2.0 * uniform() - 1.0) * bound);
+      }
+    }
+  }
 }
 
 std::span<const MatrixView> Dlrm::begin_batch(std::size_t batch_size) {

@@ -13,13 +13,7 @@
 
 namespace lazydp {
 
-// Fills the dense parameters of a model as PyTorch's nn.Linear does: weights and biases uniform in
-// ±sqrt(1 / in). `uniform` returns the next number in (0, 1); draws go in the order of the array.
-void initialise_dense(const ModelShape& shape, const std::function<double()>& uniform,
-                      std::span<float> parameters);
-
-// Parameters are the bottom layers' in order, then the top layers', each W (out x in), then b. All
-// are zero until the caller fills them.
+// Parameters are the bottom layers' in order, then the top layers', each W (out x in), then b.
 //
 // Both passes cut the batch into blocks of examples and carry each block from end to end on one
 // thread: activations stay in its cache, threads synchronize once, and since blocks depend on the
@@ -35,6 +29,11 @@ class Dlrm final : public Model {
 
   std::vector<NamedTensor> layout() const override;
   std::span<float> parameters() override { return parameters_.row(0); }
+
+  // As PyTorch's nn.Linear does: weights and biases uniform in ±sqrt(1 / in), drawn in the order of
+  // the array.
+  void initialise(const std::function<double()>& uniform) override;
+
   std::span<const MatrixView> begin_batch(std::size_t batch_size) override;
   void begin_forward(const Batch& batch) override;
   void forward(const Batch& batch) override;

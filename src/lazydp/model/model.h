@@ -2,6 +2,8 @@
 // The interface between the training loop and a model.
 
 #include <cstddef>
+#include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -22,7 +24,7 @@ struct LayerTrace {
 };
 
 // The result of a backward pass: any weight gradient, of one example or of all, is a function of
-// it.
+// it. No two views share memory: a gradient method may scale them where they lie.
 struct Tape {
   std::vector<LayerTrace> layers;
   std::vector<MatrixView> pooled_gradients;  // per table, batch x dim: d loss / d pooled vector
@@ -33,6 +35,8 @@ struct NamedTensor {
   std::string name;                // "bottom.0.weight"
   std::vector<std::size_t> shape;  // row-major
   std::size_t first_parameter = 0;
+
+  std::size_t size() const;  // number of weights
 };
 
 class Model {
@@ -42,8 +46,11 @@ class Model {
   // Returns every dense weight's name and shape, in the order of parameters().
   virtual std::vector<NamedTensor> layout() const = 0;
 
-  // Returns all dense weights as one array.
+  // Returns all dense weights as one array: zeros until the caller fills them.
   virtual std::span<float> parameters() = 0;
+
+  // Sets every dense weight as training starts. `uniform` returns the next number in (0, 1).
+  virtual void initialise(const std::function<double()>& uniform) = 0;
 
   // Returns the buffers for the pooled vectors of the next forward(): one view per table,
   // `batch_size` x dim.
@@ -65,5 +72,10 @@ class Model {
   // layer inputs included, whatever its values: 0 * NaN would be NaN.
   virtual const Tape& backward(const Batch& batch, std::span<const float> weight) = 0;
 };
+
+struct ModelShape;
+
+// Returns the model of a shape, all weights zero. Throws UserError for a shape that no model has.
+std::unique_ptr<Model> make_model(const ModelShape& shape);
 
 }  // namespace lazydp

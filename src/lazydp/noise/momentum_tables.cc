@@ -163,13 +163,9 @@ void MomentumTables::apply(Step t, std::span<const TableGradient> gradients, Sta
   const auto shares = static_cast<std::size_t>(thread_count());
   guard_.run([&] {
     for (std::size_t k = 0; k < tables_.size(); ++k) {
-      const RowId whole = tables_[k].whole_rows();
-      const RowRange turn =
-          policy_.writes_every_row ? RowRange{0, whole} : policy_.in_turn(t, whole);
-      const auto here = [&](RowId row) {
-        return std::clamp<RowId>(row - tables_[k].first_row(), 0, tables_[k].rows());
-      };
-      catch_up_range(t, k, here(turn.first), here(turn.first + turn.count));
+      const RowRange turn = policy_.writes_every_row ? RowRange{0, tables_[k].rows()}
+                                                     : rows_in_turn(policy_, t, tables_[k]);
+      catch_up_range(t, k, turn.first, turn.first + turn.count);
       catch_up(t, k, gradients[k].ids(), missed);
       parallel_for(shares, [&](std::size_t share) {
         add_gradient(momenta_[k], gradients[k], static_cast<float>(response.m), {share, shares});

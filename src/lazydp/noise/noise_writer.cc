@@ -5,6 +5,7 @@
 #include <numeric>
 #include <vector>
 
+#include "lazydp/base/stages.h"
 #include "lazydp/kernels/vector.h"
 
 namespace lazydp {
@@ -134,7 +135,7 @@ class Split : public NoiseWriter {
   class Passes {
    public:
     Passes(Table& table, std::size_t rows, Spent& spent)
-        : table_(table), dim_(table.dim()), spent_(spent), start_(Clock::now()) {
+        : table_(table), dim_(table.dim()), spent_(spent) {
       thread_local std::vector<float> buffers;
       buffers.assign(2 * rows * dim_, 0.0f);
       normals_ = std::span(buffers).first(rows * dim_);
@@ -179,18 +180,12 @@ class Split : public NoiseWriter {
     }
 
    private:
-    using Clock = std::chrono::steady_clock;
-
-    void book(std::size_t pass) {
-      const Clock::time_point now = Clock::now();
-      spent_[pass] += std::chrono::duration<double>(now - start_).count();
-      start_ = now;
-    }
+    void book(std::size_t pass) { spent_[pass] += watch_.lap(); }
 
     Table& table_;
     std::size_t dim_;
     Spent& spent_;
-    Clock::time_point start_;
+    Stopwatch watch_;
     std::span<float> normals_;
     std::span<float> owed_;
     std::array<RowId, CatchUp::kRowsAtATime> ids_;
@@ -210,8 +205,8 @@ class Split : public NoiseWriter {
 
 }  // namespace
 
-std::unique_ptr<NoiseWriter> make_noise_writer(NoisePasses kernels, const NoiseSource& noise) {
-  if (kernels == NoisePasses::split) return std::make_unique<Split>(noise);
+std::unique_ptr<NoiseWriter> make_noise_writer(NoisePasses passes, const NoiseSource& noise) {
+  if (passes == NoisePasses::split) return std::make_unique<Split>(noise);
   return std::make_unique<Fused>(noise);
 }
 

@@ -28,6 +28,6 @@ class NoiseWriter {
   virtual void lap(StageClock& stages) = 0;
 };
 
-std::unique_ptr<NoiseWriter> make_noise_writer(NoisePasses kernels, const NoiseSource& noise);
+std::unique_ptr<NoiseWriter> make_noise_writer(NoisePasses passes, const NoiseSource& noise);
 
 }  // namespace lazydp

@@ -37,4 +37,13 @@ const PolicyTraits& traits_of(NoisePolicy policy) {
   return *found;
 }
 
+RowRange rows_in_turn(const PolicyTraits& policy, Step t, const Table& table) {
+  const RowRange whole = policy.in_turn(t, table.whole_rows());
+  const auto here = [&](RowId row) {
+    return std::clamp<RowId>(row - table.first_row(), 0, table.rows());
+  };
+  const RowId first = here(whole.first);
+  return {first, here(whole.first + whole.count) - first};
+}
+
 }  // namespace lazydp

@@ -42,4 +42,8 @@ struct PolicyTraits {
 std::span<const PolicyTraits> policies();
 const PolicyTraits& traits_of(NoisePolicy policy);
 
+// Returns the rows of `table` whose turn it is at step t: of those of the whole table, the part
+// here, numbered as here.
+RowRange rows_in_turn(const PolicyTraits& policy, Step t, const Table& table);
+
 }  // namespace lazydp

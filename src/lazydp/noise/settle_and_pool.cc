@@ -1,7 +1,8 @@
 #include "lazydp/noise/settle_and_pool.h"
 
 #include <algorithm>
-#include <chrono>
+
+#include "lazydp/base/stages.h"
 
 namespace lazydp {
 
@@ -19,13 +20,7 @@ std::size_t run_of_bags(const Bags& bags, std::size_t begin, std::size_t ids) {
 void TableSettler::settle_and_pool(Table& table, CatchUp& catch_up, NoiseWriter& writer,
                                    const OwedThrough& owed, const Bags& bags, Pooling mode,
                                    MatrixView pooled) {
-  using Clock = std::chrono::steady_clock;
-  Clock::time_point last = Clock::now();
-  const auto lap = [&](double& seconds) {
-    const Clock::time_point now = Clock::now();
-    seconds += std::chrono::duration<double>(now - last).count();
-    last = now;
-  };
+  Stopwatch watch;
   constexpr std::size_t kBytes = std::size_t{1} << 17;  // bytes of rows: a part of a core's cache
   const std::size_t rows = kBytes / (table.dim() * sizeof(float));
   for (std::size_t begin = 0, end = 0; begin < bags.size(); begin = end) {
@@ -35,12 +30,12 @@ void TableSettler::settle_and_pool(Table& table, CatchUp& catch_up, NoiseWriter&
     claim_late_rows(catch_up.history(), owed.through(),
                     std::span(bags.ids).subspan(first, bags.offsets[end] - first), {}, late_);
     prefetch_ahead(catch_up.history(), std::span(bags.ids).subspan(bags.offsets[end]));
-    lap(seconds_[0]);
+    seconds_[0] += watch.lap();
     writer.settle(table, catch_up, owed, late_);
     settled_ += late_.size();
-    lap(seconds_[1]);
+    seconds_[1] += watch.lap();
     pool(table, bags, mode, begin, end, pooled.rows_from(begin, end - begin));
-    lap(seconds_[2]);
+    seconds_[2] += watch.lap();
   }
 }
 

@@ -148,18 +148,13 @@ void SgdTables::settle_in_turn(Step t, StageClock& stages) {
   bool any = false;
   for (std::size_t k = 0; k < tables_.size(); ++k) {
     Table& table = tables_[k];
-    const RowRange turn = policy_.in_turn(t, table.whole_rows());
-    const auto here = [&](RowId row) {
-      return std::clamp<RowId>(row - table.first_row(), 0, table.rows());
-    };
-    const RowId first = here(turn.first);
-    const RowId last = here(turn.first + turn.count);
-    if (first == last) continue;
+    const auto [first, count] = rows_in_turn(policy_, t, table);
+    if (count == 0) continue;
     any = true;
     CatchUp& part = *updates_[k].on_read;
     const OwedThrough owed = clock_.through(t);
-    parallel_blocks(static_cast<std::size_t>(last - first), rows_per_task(table),
-                    [&](std::size_t begin, std::size_t end) {
+    parallel_blocks(static_cast<std::size_t>(count), rows_per_task(table),
+                    [&, first = first](std::size_t begin, std::size_t end) {
                       std::vector<LateRow> late;
                       claim_late_range(part.history(), t, first + static_cast<RowId>(begin),
                                        first + static_cast<RowId>(end), late);

@@ -7,24 +7,40 @@
 
 namespace lazydp {
 
-void Ledger::record(const SampledGaussian& event) {
-  require(event.sampling_rate > 0 && event.sampling_rate <= 1, "sampling_rate", event.sampling_rate,
-          "above 0 and at most 1, for example 0.01");
+namespace {
+
+void require_valid(const Gaussian& event) {
   require(event.noise_multiplier >= 0 && std::isfinite(event.noise_multiplier), "noise_multiplier",
           event.noise_multiplier, "finite and not negative, for example 1.0");
-  require(event.steps <= std::numeric_limits<std::uint64_t>::max() - steps_, "steps", event.steps,
-          "small enough for the total to fit 64 bits");
-  if (event.steps == 0) return;
+}
 
-  const bool repeats_last = !events_.empty() &&
-                            events_.back().sampling_rate == event.sampling_rate &&
-                            events_.back().noise_multiplier == event.noise_multiplier;
-  if (repeats_last) {
-    events_.back().steps += event.steps;
+void require_valid(const SampledGaussian& event) {
+  require(event.sampling_rate > 0 && event.sampling_rate <= 1, "sampling_rate", event.sampling_rate,
+          "above 0 and at most 1, for example 0.01");
+  require_valid(Gaussian{event.noise_multiplier, event.steps});
+}
+
+std::uint64_t& steps_of(PrivacyEvent& event) {
+  return std::visit([](auto& use) -> std::uint64_t& { return use.steps; }, event);
+}
+
+}  // namespace
+
+void Ledger::record(const PrivacyEvent& event) {
+  std::visit([](const auto& use) { require_valid(use); }, event);
+  PrivacyEvent next = event;
+  const std::uint64_t steps = steps_of(next);
+  require(steps <= std::numeric_limits<std::uint64_t>::max() - steps_, "steps", steps,
+          "small enough for the total to fit 64 bits");
+  if (steps == 0) return;
+
+  if (!events_.empty()) steps_of(next) = steps_of(events_.back());
+  if (!events_.empty() && next == events_.back()) {
+    steps_of(events_.back()) += steps;
   } else {
     events_.push_back(event);
   }
-  steps_ += event.steps;
+  steps_ += steps;
 }
 
 void Mechanism::validate() const {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <span>
+#include <variant>
 #include <vector>
 
 namespace lazydp {
@@ -18,6 +19,32 @@ struct SampledGaussian {
   bool operator==(const SampledGaussian&) const = default;
 };
 
+// `steps` uses of the Gaussian mechanism on all examples: a noisy sum to which each contributes at
+// most the sensitivity.
+struct Gaussian {
+  double noise_multiplier;  // noise std / sensitivity; 0: no noise, hence no privacy
+  std::uint64_t steps;      // consecutive uses
+
+  // Equal if every field is.
+  bool operator==(const Gaussian&) const = default;
+};
+
+// One use of the data, or several alike. Another mechanism is another alternative: nothing compiles
+// until ledger.cc says which values it can have, phases.cc what it costs and ledger_json.cc how it
+// is stored.
+using PrivacyEvent = std::variant<SampledGaussian, Gaussian>;
+
+// Returns the event's noise std / sensitivity.
+inline double noise_multiplier(const PrivacyEvent& event) {
+  return std::visit([](const auto& use) { return use.noise_multiplier; }, event);
+}
+
+// Returns how likely an example is to take part in a use: 1 where nothing is sampled.
+inline double sampling_rate(const PrivacyEvent& event) {
+  const auto* sampled = std::get_if<SampledGaussian>(&event);
+  return sampled != nullptr ? sampled->sampling_rate : 1.0;
+}
+
 // A list of events in the order in which they happened. It computes nothing, so any accountant can
 // read it, now or years later. Invariants: every event is valid and has steps; no two neighbours
 // could merge.
@@ -25,14 +52,17 @@ class Ledger {
  public:
   // Adds an event, merged with the last one where only `steps` differ. An event without steps adds
   // nothing. Throws UserError for values that no mechanism can have.
-  void record(const SampledGaussian& event);
+  void record(const PrivacyEvent& event);
 
-  std::span<const SampledGaussian> events() const { return events_; }  // in order
-  std::uint64_t steps() const { return steps_; }                       // over all events
-  bool empty() const { return events_.empty(); }                       // nothing happened yet
+  // Adds steps that sample, as above: for {rate, noise, steps} in braces.
+  void record(const SampledGaussian& event) { record(PrivacyEvent(event)); }
+
+  std::span<const PrivacyEvent> events() const { return events_; }  // in order
+  std::uint64_t steps() const { return steps_; }                    // over all events
+  bool empty() const { return events_.empty(); }                    // nothing happened yet
 
  private:
-  std::vector<SampledGaussian> events_;
+  std::vector<PrivacyEvent> events_;
   std::uint64_t steps_ = 0;
 };
 

@@ -6,12 +6,41 @@
 
 namespace lazydp {
 
+namespace {
+
+constexpr const char* kGaussian = "gaussian";
+
+Json json_of(const SampledGaussian& event) {
+  return {{"sampling_rate", event.sampling_rate},
+          {"noise_multiplier", event.noise_multiplier},
+          {"steps", event.steps}};
+}
+
+Json json_of(const Gaussian& event) {
+  return {{"mechanism", kGaussian},
+          {"noise_multiplier", event.noise_multiplier},
+          {"steps", event.steps}};
+}
+
+// An event whose mechanism this program does not know is refused: leaving it out would claim less
+// than was spent.
+PrivacyEvent event_from(const Json& json) {
+  const double noise = json.at("noise_multiplier").get<double>();
+  const auto steps = natural<std::uint64_t>(json.at("steps"));
+  if (!json.contains("mechanism")) {
+    return SampledGaussian{json.at("sampling_rate").get<double>(), noise, steps};
+  }
+  const auto mechanism = json.at("mechanism").get<std::string>();
+  if (mechanism != kGaussian) throw IoError("the ledger has an unknown mechanism: " + mechanism);
+  return Gaussian{noise, steps};
+}
+
+}  // namespace
+
 Json json_of(const Ledger& ledger) {
   Json json = Json::array();
-  for (const SampledGaussian& event : ledger.events()) {
-    json.push_back({{"sampling_rate", event.sampling_rate},
-                    {"noise_multiplier", event.noise_multiplier},
-                    {"steps", event.steps}});
+  for (const PrivacyEvent& event : ledger.events()) {
+    json.push_back(std::visit([](const auto& use) { return json_of(use); }, event));
   }
   return json;
 }
@@ -19,11 +48,7 @@ Json json_of(const Ledger& ledger) {
 Ledger ledger_from(const Json& json) {
   try {
     Ledger ledger;
-    for (const Json& event : json) {
-      ledger.record({event.at("sampling_rate").get<double>(),
-                     event.at("noise_multiplier").get<double>(),
-                     natural<std::uint64_t>(event.at("steps"))});
-    }
+    for (const Json& event : json) ledger.record(event_from(event));
     return ledger;
   } catch (const Json::exception& error) {
     throw IoError(std::string("the ledger cannot be read: ") + error.what());

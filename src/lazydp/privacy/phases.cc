@@ -16,10 +16,18 @@ constexpr std::size_t kPointsTogether = 24;  // lattice points when both do
 
 using StepsOf = std::map<std::pair<double, double>, std::uint64_t>;
 
+void add(const SampledGaussian& event, StepsOf& steps) {
+  steps[{event.sampling_rate, event.noise_multiplier}] += event.steps;
+}
+
+void add(const Gaussian& event, StepsOf& steps) {
+  add(SampledGaussian{1.0, event.noise_multiplier, event.steps}, steps);
+}
+
 StepsOf steps_of(const Ledger& ledger) {
   StepsOf steps;
-  for (const SampledGaussian& event : ledger.events()) {
-    steps[{event.sampling_rate, event.noise_multiplier}] += event.steps;
+  for (const PrivacyEvent& event : ledger.events()) {
+    std::visit([&](const auto& use) { add(use, steps); }, event);
   }
   return steps;
 }

@@ -145,7 +145,7 @@ std::vector<double> log_moments(const Ledger& ledger) {
 
 bool without_noise(const Ledger& ledger) {
   return std::any_of(ledger.events().begin(), ledger.events().end(),
-                     [](const SampledGaussian& event) { return event.noise_multiplier == 0; });
+                     [](const PrivacyEvent& event) { return noise_multiplier(event) == 0; });
 }
 
 }  // namespace

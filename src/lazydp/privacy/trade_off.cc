@@ -104,10 +104,11 @@ TradeOff TradeOff::gaussian(double mu) {
 TradeOff TradeOff::of_sum(const Ledger& ledger) {
   double variance = 0.0;
   std::vector<double> times = {1.0};  // times[k]: the probability that k steps sample the example
-  for (const SampledGaussian& event : ledger.events()) {
-    const auto steps = static_cast<double>(event.steps);
-    variance += steps * event.noise_multiplier * event.noise_multiplier;
-    times = convolve(times, binomial_chances(event.steps, event.sampling_rate));
+  for (const PrivacyEvent& event : ledger.events()) {
+    const std::uint64_t steps = std::visit([](const auto& use) { return use.steps; }, event);
+    const double noise = noise_multiplier(event);
+    variance += static_cast<double>(steps) * noise * noise;
+    times = convolve(times, binomial_chances(steps, sampling_rate(event)));
   }
   check(variance > 0, "noise in the sum");
   const double std = std::sqrt(variance);
@@ -148,8 +149,8 @@ double TradeOff::least_chance(double x) const {
 
 Ledger with_noise_times(const Ledger& ledger, double factor) {
   Ledger other;
-  for (SampledGaussian event : ledger.events()) {
-    event.noise_multiplier *= factor;
+  for (PrivacyEvent event : ledger.events()) {
+    std::visit([factor](auto& use) { use.noise_multiplier *= factor; }, event);
     other.record(event);
   }
   return other;

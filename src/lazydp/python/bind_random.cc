@@ -70,7 +70,7 @@ void bind_random(nb::module_& module) {
       .def_static("fixed", &Seed::fixed, "value"_a)
       .def_prop_ro("secret", &Seed::secret);
   nb::class_<NoiseSource>(module, "NoiseSource", "Noise as a pure function of its address.")
-      .def(nb::init<const Seed&, unsigned>(), "seed"_a, "draws"_a = 1)
+      .def(nb::init<const Seed&, unsigned>(), "seed"_a, "normals_per_sample"_a = 1)
       .def("table_normals", &table_normals, "out"_a.noconvert(), "table"_a, "step"_a,
            nb::call_guard<nb::gil_scoped_release>())
       .def("dense_normals", &dense_normals, "out"_a.noconvert(), "step"_a, "first_row"_a,

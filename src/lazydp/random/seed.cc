@@ -25,8 +25,7 @@ Seed Seed::from_os() {
     const ssize_t got = getrandom(bytes.data() + have, bytes.size() - have, 0);
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) {
-      throw IoError(std::string("the operating system gave no random bytes for the key: ") +
-                    std::strerror(errno));
+      throw system_failure("the operating system gave no random bytes for the key");
     }
     have += static_cast<std::size_t>(got);
   }

@@ -40,11 +40,10 @@ ModelShape shape_on_card(const Json& card) {
 LoadedModel::LoadedModel(const std::string& folder, const ModelShape& shape)
     : LoadedModel(weights_of(folder, shape), shape) {}
 
-LoadedModel::LoadedModel(const SafetensorsFile& weights, const ModelShape& shape) : model_(shape) {
-  for (const NamedTensor& tensor : model_.layout()) {
-    std::size_t size = 1;
-    for (const std::size_t extent : tensor.shape) size *= extent;
-    weights.read(tensor.name, model_.parameters().subspan(tensor.first_parameter, size));
+LoadedModel::LoadedModel(const SafetensorsFile& weights, const ModelShape& shape)
+    : model_(make_model(shape)), mode_(shape.mode) {
+  for (const NamedTensor& tensor : model_->layout()) {
+    weights.read(tensor.name, model_->parameters().subspan(tensor.first_parameter, tensor.size()));
   }
   tables_.reserve(shape.tables());
   for (std::size_t k = 0; k < shape.tables(); ++k) {
@@ -54,10 +53,10 @@ LoadedModel::LoadedModel(const SafetensorsFile& weights, const ModelShape& shape
 }
 
 std::span<const float> LoadedModel::predict(const Batch& batch) {
-  const std::span<const MatrixView> pooled = model_.begin_batch(batch.size);
-  pool(tables_, batch.bags, model_.shape().mode, pooled);
-  model_.forward(batch);
-  return model_.logits();
+  const std::span<const MatrixView> pooled = model_->begin_batch(batch.size);
+  pool(tables_, batch.bags, mode_, pooled);
+  model_->forward(batch);
+  return model_->logits();
 }
 
 }  // namespace lazydp

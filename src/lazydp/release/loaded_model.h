@@ -1,13 +1,14 @@
 #pragma once
 // A released model, ready to score.
 
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "lazydp/embedding/table.h"
 #include "lazydp/export/safetensors.h"
-#include "lazydp/model/dlrm.h"
+#include "lazydp/model/model.h"
 #include "lazydp/model/shape.h"
 #include "lazydp/train/plan_json.h"
 
@@ -29,7 +30,8 @@ class LoadedModel {
  private:
   LoadedModel(const SafetensorsFile& weights, const ModelShape& shape);
 
-  Dlrm model_;
+  std::unique_ptr<Model> model_;
+  Pooling mode_;
   std::vector<Table> tables_;
 };
 

@@ -2,15 +2,14 @@
 
 #include <sys/stat.h>
 
-#include <cerrno>
 #include <cmath>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <string>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/io/folder.h"
 #include "lazydp/base/version.h"
 #include "lazydp/checkpoint/checkpoint_folder.h"
 #include "lazydp/data/privacy_units.h"
@@ -141,9 +140,8 @@ bool ReleasedModel::take_settled_rows(const std::string& path, const Metadata& m
   std::filesystem::remove(name, ignored);
   std::filesystem::create_hard_link(rows, name, ignored);
   if (ignored) return false;  // not every file system has hard links
-  constexpr mode_t kReadable = 0644;
-  if (chmod(name.c_str(), kReadable) != 0 || rename(name.c_str(), path.c_str()) != 0) {
-    throw IoError("cannot write '" + path + "': " + std::strerror(errno));
+  if (chmod(name.c_str(), kReadableFile) != 0 || rename(name.c_str(), path.c_str()) != 0) {
+    throw system_failure("cannot write '" + path + "'");
   }
   flush_folder(std::filesystem::path(path).parent_path().string());
   return true;
@@ -160,9 +158,7 @@ void ReleasedModel::write(const std::string& folder) const {
 }
 
 void ReleasedModel::write_here(const std::string& folder) const {
-  if (mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST) {
-    throw IoError("cannot make " + folder + ": " + std::strerror(errno));
-  }
+  make_folder(folder, kReadableFolder);
   Json card = card_;
   if (exists(folder + kCard)) {
     Json there = verified_card(folder);
@@ -183,7 +179,7 @@ void ReleasedModel::write_here(const std::string& folder) const {
                                  ? settled_->blake2b
                                  : write_safetensors(weights, export_weights(*trainer_), metadata);
   const std::string text = with_digest(card, digest).dump(2) + "\n";
-  AtomicFile file(folder + kCard, 0644);
+  AtomicFile file(folder + kCard);
   file.write(std::as_bytes(std::span(text)));
   file.commit();
 }

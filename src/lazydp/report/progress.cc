@@ -34,10 +34,9 @@ void Progress::begin(const std::string& what, Step steps, Step done) {
   what_ = what;
   steps_ = steps;
   before_ = drawn_step_ = done;
-  start_ = Clock::now();
 }
 
-void Progress::step(const StepReport& report, const std::function<double()>& epsilon) {
+void Progress::step(const StepReport& report, const Epsilon& epsilon) {
   if (style_ == Style::none) return;
   examples_ += static_cast<double>(report.examples);
   if (std::isfinite(report.mean_loss)) {
@@ -60,10 +59,10 @@ bool Progress::due(Step step) const {
 }
 
 // Accounting for a long schedule may be slow: it gets a twentieth of the time at most.
-double Progress::epsilon_now(const std::function<double()>& epsilon) {
+std::optional<double> Progress::epsilon_now(const Epsilon& epsilon) {
   const double before = since_start();
   if (style_ == Style::live && before < epsilon_again_) return epsilon_;
-  const double value = epsilon();
+  const std::optional<double> value = epsilon();
   const double after = since_start();
   epsilon_again_ = after + std::max(kEpsilonEvery, 20.0 * (after - before));
   return value;
@@ -77,13 +76,13 @@ std::string Progress::line(Step step) const {
               ? "  " + human_duration(seconds / (step - before_) * (steps_ - step)) + " left"
               : "  in " + human_duration(seconds);
   if (loss_steps_ > 0.0) text += "  loss " + fixed(loss_sum_ / loss_steps_, 4);
-  if (!std::isnan(auc_)) text += "  AUC " + fixed(auc_, 4);
-  if (!std::isnan(epsilon_)) text += "  epsilon " + fixed_up(epsilon_, 2) + " if released now";
+  if (auc_) text += "  AUC " + fixed(*auc_, 4);
+  if (epsilon_) text += "  epsilon " + fixed_up(*epsilon_, 2) + " if released now";
   return text + "  " + with_commas(examples_ / seconds) + " examples/s";
 }
 
 void Progress::evaluated(Step step, const Metrics& metrics) {
-  auc_ = metrics.auc;
+  auc_ = std::isnan(metrics.auc) ? std::nullopt : std::optional(metrics.auc);
   say("  step " + with_commas(step) + ": held-out AUC " + fixed(metrics.auc, 4) +
       (std::isnan(metrics.gauc) ? "" : ", GAUC " + fixed(metrics.gauc, 4)) + ", log-loss " +
       fixed(metrics.logloss, 4) + ", normalised entropy " + fixed(metrics.normalised_entropy, 4) +
@@ -114,10 +113,6 @@ void Progress::draw(const std::string& line) {
   } else {
     *out_ << line << "\n" << std::flush;
   }
-}
-
-double Progress::since_start() const {
-  return std::chrono::duration<double>(Clock::now() - start_).count();
 }
 
 }  // namespace lazydp

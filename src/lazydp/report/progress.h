@@ -1,13 +1,13 @@
 #pragma once
 // Progress of a run: one line that changes on a terminal, a few lines elsewhere.
 
-#include <chrono>
 #include <cstdint>
 #include <functional>
-#include <limits>
+#include <optional>
 #include <ostream>
 #include <string>
 
+#include "lazydp/base/stages.h"
 #include "lazydp/base/types.h"
 #include "lazydp/train/metrics.h"
 #include "lazydp/train/trainer.h"
@@ -27,9 +27,12 @@ class Progress {
   // Starts a run of `steps` steps, of which `done` were done earlier; its lines begin with `what`.
   void begin(const std::string& what, Step steps, Step done = 0);
 
-  // Called after every step. `epsilon` returns the epsilon of the model if it were released now,
-  // NaN for no claim; it is called when it is shown, on a terminal at most once a second.
-  void step(const StepReport& report, const std::function<double()>& epsilon);
+  // Returns the epsilon of the model if it were released now, none for no claim.
+  using Epsilon = std::function<std::optional<double>()>;
+
+  // Called after every step. `epsilon` is called when it is shown, on a terminal at most once a
+  // second.
+  void step(const StepReport& report, const Epsilon& epsilon);
 
   // Writes a permanent line; later lines of the run repeat its AUC.
   void evaluated(Step step, const Metrics& metrics);
@@ -44,27 +47,25 @@ class Progress {
   void end();
 
  private:
-  using Clock = std::chrono::steady_clock;
-
   bool due(Step step) const;
-  double epsilon_now(const std::function<double()>& epsilon);
+  std::optional<double> epsilon_now(const Epsilon& epsilon);
   std::string line(Step step) const;
   void draw(const std::string& line);
-  double since_start() const;
+  double since_start() const { return watch_.seconds(); }
 
   Style style_;
   std::ostream* out_;
   std::string what_;
   Step steps_ = 0;
   Step before_ = 0;  // steps of earlier sessions
-  Clock::time_point start_;
+  Stopwatch watch_;
   double drawn_at_ = 0.0;  // seconds since the start
   Step drawn_step_ = 0;
   double examples_ = 0.0;
   double loss_sum_ = 0.0;  // sum over the steps since the last line
   double loss_steps_ = 0.0;
-  double auc_ = std::numeric_limits<double>::quiet_NaN();
-  double epsilon_ = std::numeric_limits<double>::quiet_NaN();
+  std::optional<double> auc_;
+  std::optional<double> epsilon_;
   double epsilon_again_ = 0.0;  // when it may be computed again
 };
 

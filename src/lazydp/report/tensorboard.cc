@@ -5,12 +5,10 @@
 #include "lazydp/report/tensorboard.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <charconv>
 #include <chrono>
 #include <cmath>
@@ -20,6 +18,8 @@
 #include <type_traits>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/io/folder.h"
 
 namespace lazydp {
 namespace {
@@ -105,10 +105,9 @@ std::int64_t micros_of(std::string_view name) {
 // of their names, and the clock may have been set back since the last one.
 std::int64_t time_of_new_file(const std::string& folder) {
   std::int64_t time = std::max<std::int64_t>(0, microseconds_now());
-  std::error_code error;
-  for (std::filesystem::directory_iterator i(folder, error), end; !error && i != end;
-       i.increment(error)) {
-    time = std::max(time, micros_of(i->path().filename().string()) + 1);
+  std::error_code ignored;
+  for (const std::filesystem::path& file : entries_of(folder, ignored)) {
+    time = std::max(time, micros_of(file.filename().string()) + 1);
   }
   return time;
 }
@@ -126,13 +125,9 @@ std::uint32_t crc32c(std::string_view bytes) {
 
 EventFile::EventFile(const std::string& folder, Step begins)
     : micros_(time_of_new_file(folder)), path_(folder + "/" + name_of(micros_)) {
-  const auto failed = [this] {
-    return IoError("cannot write " + path_ + ": " + std::strerror(errno));
-  };
-  constexpr mode_t kOwnerFolder = 0700, kOwnerFile = 0600;
-  if (mkdir(folder.c_str(), kOwnerFolder) != 0 && errno != EEXIST) throw failed();
+  make_folder(folder, kOwnerFolder);
   const int made = open(path_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, kOwnerFile);
-  if (made < 0) throw failed();
+  if (made < 0) throw system_failure("cannot write " + path_);
   close(made);
   file_.open(path_, std::ios::binary | std::ios::app);
   record(event(0, message(3, "brain.Event:2")));
@@ -159,7 +154,7 @@ void EventFile::record(const std::string& content) {
   const std::string length = bytes_of(std::uint64_t{content.size()});
   file_ << length << bytes_of(masked_crc(length)) << content << bytes_of(masked_crc(content))
         << std::flush;
-  if (!file_) throw IoError("cannot write " + path_ + ": " + std::strerror(errno));
+  if (!file_) throw system_failure("cannot write " + path_);
 }
 
 }  // namespace lazydp

@@ -1,20 +1,11 @@
 #include "lazydp/shard/comm_thread.h"
 
-#include <chrono>
 #include <utility>
 
 #include "lazydp/base/parallel.h"
+#include "lazydp/base/stages.h"
 
 namespace lazydp {
-namespace {
-
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-}  // namespace
 
 CommThread::CommThread(Communicator& ranks) : ranks_(ranks) {
   if (ranks.size() > 1) thread_ = std::thread([this] { work(); });
@@ -57,10 +48,10 @@ CommThread::Times CommThread::times() {
 }
 
 void CommThread::wait(Ticket ticket) {
-  const Clock::time_point begin = Clock::now();
+  const Stopwatch watch;
   std::unique_lock lock(guard_);
   changed_.wait(lock, [&] { return failure_ || done_ >= ticket; });
-  times_.waited += seconds_since(begin);
+  times_.waited += watch.seconds();
   if (done_ < ticket) std::rethrow_exception(failure_);
 }
 
@@ -73,7 +64,7 @@ void CommThread::work() {
     const Job job = std::move(jobs_.front());
     jobs_.pop_front();
     lock.unlock();
-    const Clock::time_point begin = Clock::now();
+    const Stopwatch watch;
     std::exception_ptr failure;
     try {
       job(ranks_);
@@ -81,7 +72,7 @@ void CommThread::work() {
       failure = std::current_exception();
     }
     lock.lock();
-    times_.under_way += seconds_since(begin);
+    times_.under_way += watch.seconds();
     if (failure) {
       failure_ = failure;
       changed_.notify_all();

@@ -32,9 +32,9 @@ void RankExchange::for_others(Visit&& visit) const {
   });
 }
 
-void RankExchange::ask(Step t, const Batch& batch, StageClock& stages) {
+void RankExchange::request(Step t, const Batch& batch, StageClock& stages) {
   Asked& asked = slot(t);
-  if (t > 0 && asked.request.step == t) return;
+  check(t == 0 || asked.request.step < t, "the rows of a step are asked for once");
   asked.request.step = t;
   asked.request.build(batch);
   asked.decoded = false;
@@ -44,7 +44,7 @@ void RankExchange::ask(Step t, const Batch& batch, StageClock& stages) {
 
 RowRequest& RankExchange::decoded(Step t, StageClock& stages) {
   Asked& asked = slot(t);
-  check(asked.request.step == t, "rows are asked for before they are used");
+  check(asked.request.step == t, "the rows of this step, not of one that was asked for since");
   if (asked.decoded) return asked.request;
   comm_.wait(asked.ticket);
   asked.request.decode();
@@ -57,7 +57,7 @@ RowRequest& RankExchange::decoded(Step t, StageClock& stages) {
   return asked.request;
 }
 
-std::span<const Ids> RankExchange::asked(Step t, StageClock& stages) {
+std::span<const Ids> RankExchange::requested(Step t, StageClock& stages) {
   decoded(t, stages);
   return slot(t).ids;
 }
@@ -136,8 +136,7 @@ float RankExchange::share_of(const Bags& bags, std::size_t bag) const {
   return pooling_ == Pooling::mean ? 1.0f / static_cast<float>(bags.length(bag)) : 1.0f;
 }
 
-void RankExchange::send(Step t, const Batch& batch, std::span<const TableGradient> tables,
-                        StageClock& stages) {
+void RankExchange::send(Step t, std::span<const TableGradient> tables, StageClock& stages) {
   const RowRequest& request = decoded(t, stages);
   std::size_t end = 0;
   for (std::size_t k = 0; k < tables_.size(); ++k) {
@@ -145,7 +144,7 @@ void RankExchange::send(Step t, const Batch& batch, std::span<const TableGradien
     if (layout_.copied(k)) end += request.bags(k).size() * tables_[k].dim();
   }
   copied_.assign(end, 0.0f);
-  check(batch.bags.size() == tables.size(), "a gradient for each table");
+  check(tables.size() == tables_.size(), "a gradient for each table");
   parallel_for(tables_.size(), [&](std::size_t k) {
     if (layout_.copied(k)) {
       add_copied(request, k, tables[k]);
@@ -190,7 +189,7 @@ void RankExchange::add_copied(const RowRequest& request, std::size_t k,
   }
 }
 
-void RankExchange::begin_sum(std::span<float> dense, const Tallies& tallies) {
+void RankExchange::start_sum(std::span<float> dense, const Tallies& tallies) {
   tallies_ = tallies;
   sum_ticket_ = comm_.send([this, dense](Communicator& ranks) {
     ranks.add_up(dense);
@@ -198,7 +197,7 @@ void RankExchange::begin_sum(std::span<float> dense, const Tallies& tallies) {
   });
 }
 
-std::span<const TableGradient> RankExchange::received(Step t, StageClock& stages) {
+std::span<const TableGradient> RankExchange::receive(Step t, StageClock& stages) {
   const RowRequest& request = decoded(t, stages);
   comm_.wait(gradients_ticket_);
   gradients_.clear();
@@ -217,7 +216,7 @@ std::span<const TableGradient> RankExchange::received(Step t, StageClock& stages
   return gradients_;
 }
 
-Tallies RankExchange::end_sum(StageClock& stages) {
+Tallies RankExchange::finish_sum(StageClock& stages) {
   comm_.wait(sum_ticket_);
   stages.lap(Stage::exchange);
   return tallies_;

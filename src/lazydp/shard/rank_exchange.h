@@ -61,18 +61,18 @@ class RankExchange final : public RowExchange {
 
   CommThread& comm() override { return comm_; }
   bool asks_ahead() const override { return true; }
-  void ask(Step t, const Batch& batch, StageClock& stages) override;
-  std::span<const Ids> asked(Step t, StageClock& stages) override;
+
+ private:
+  void request(Step t, const Batch& batch, StageClock& stages) override;
+  std::span<const Ids> requested(Step t, StageClock& stages) override;
   void settle_and_pool(Step t, Step through, const Batch& batch, TableOptimizer& optimizer,
                        std::span<const MatrixView> pooled, StageClock& stages,
                        const std::function<void()>& meanwhile) override;
-  void send(Step t, const Batch& batch, std::span<const TableGradient> tables,
-            StageClock& stages) override;
-  void begin_sum(std::span<float> dense, const Tallies& tallies) override;
-  std::span<const TableGradient> received(Step t, StageClock& stages) override;
-  Tallies end_sum(StageClock& stages) override;
+  void send(Step t, std::span<const TableGradient> tables, StageClock& stages) override;
+  std::span<const TableGradient> receive(Step t, StageClock& stages) override;
+  void start_sum(std::span<float> dense, const Tallies& tallies) override;
+  Tallies finish_sum(StageClock& stages) override;
 
- private:
   // A request that was sent, or that has been decoded.
   struct Asked {
     RowRequest request;

@@ -14,11 +14,10 @@ namespace lazydp {
 namespace {
 
 // Describes the values that a ledger's events have: the only one, or "from LEAST to MOST".
-template <class Value>
-std::string range(const Ledger& ledger, Value&& value) {
+std::string range(const Ledger& ledger, double (*value)(const PrivacyEvent&)) {
   double least = std::numeric_limits<double>::infinity();
   double most = 0.0;
-  for (const SampledGaussian& event : ledger.events()) {
+  for (const PrivacyEvent& event : ledger.events()) {
     least = std::min(least, value(event));
     most = std::max(most, value(event));
   }
@@ -30,10 +29,8 @@ std::string range(const Ledger& ledger, Value&& value) {
 
 std::string in_words(const Trainer& trainer) {
   const Mechanism& m = trainer.plan().mechanism;
-  const std::string sampling =
-      range(trainer.ledger(), [](const SampledGaussian& event) { return event.sampling_rate; });
-  const std::string noise =
-      range(trainer.ledger(), [](const SampledGaussian& event) { return event.noise_multiplier; });
+  const std::string sampling = range(trainer.ledger(), sampling_rate);
+  const std::string noise = range(trainer.ledger(), noise_multiplier);
   const bool units = trainer.sampler().unit() != kExampleUnit;
   std::ostringstream out;
   out << "Poisson sampling rate " << sampling << ", clip norm " << m.clip_norm

@@ -23,12 +23,12 @@ ModelAndTables::ModelAndTables(const ModelShape& shape)
     : ModelAndTables(shape, make_tables(shape)) {}
 
 ModelAndTables::ModelAndTables(const ModelShape& shape, std::vector<Table> some)
-    : in_memory(std::move(some)), tables(in_memory), model(shape) {}
+    : in_memory(std::move(some)), tables(in_memory), model(make_model(shape)) {}
 
 ModelAndTables::ModelAndTables(const ModelShape& shape, const TableFolder& folder)
     : files(std::make_unique<TableFiles>(folder.path, folder.run, shape.table_rows, shape.dim)),
       tables(files->tables()),
-      model(shape) {}
+      model(make_model(shape)) {}
 
 ModelAndTables::ModelAndTables(const ModelShape& shape, const Seed& seed) : ModelAndTables(shape) {
   initialise(seed);
@@ -38,8 +38,7 @@ void ModelAndTables::initialise(const Seed& seed) {
   if (files) files->start(files->first_weights(seed));
   for (Table& table : in_memory) lazydp::initialise(table, seed);
   RandomStream random(seed, Purpose::initialisation, kDenseStream, 0);
-  initialise_dense(
-      model.shape(), [&random] { return random.uniform(); }, model.parameters());
+  model->initialise([&random] { return random.uniform(); });
 }
 
 TrainingData load_data(const DataSource& source, const ModelShape& shape) {

@@ -10,7 +10,7 @@
 #include "lazydp/data/training_data.h"
 #include "lazydp/embedding/storage/table_files.h"
 #include "lazydp/embedding/table.h"
-#include "lazydp/model/dlrm.h"
+#include "lazydp/model/model.h"
 #include "lazydp/model/shape.h"
 #include "lazydp/random/seed.h"
 
@@ -40,7 +40,7 @@ struct ModelAndTables {
   std::unique_ptr<TableFiles> files;  // set where the tables are in files
   std::vector<Table> in_memory;
   std::span<Table> tables;
-  Dlrm model;
+  std::unique_ptr<Model> model;  // never null
 };
 
 // The examples that a model of this shape is trained on.

@@ -132,7 +132,7 @@ const char* settle_name(const Performance& performance) {
 }
 
 const char* stages_name(const Performance& performance) {
-  return performance.kernels == NoisePasses::split ? "split" : "fused";
+  return performance.passes == NoisePasses::split ? "split" : "fused";
 }
 
 }  // namespace lazydp

@@ -32,8 +32,8 @@ struct Plan {
   Schedule noise_schedule;
   Schedule clip_schedule;
 
-  unsigned noise_draws = 1;      // normals that add up to one: see NoiseSource
-  std::optional<Budget> budget;  // the most that the run may spend; none: no limit
+  unsigned normals_per_sample = 1;  // normals that add up to one: see NoiseSource
+  std::optional<Budget> budget;     // the most that the run may spend; none: no limit
   Accountant accountant = Accountant::pld;
 
   // Throws UserError, or PrivacyError for a plan that would void the guarantee.
@@ -44,7 +44,7 @@ struct Plan {
 struct Performance {
   bool settle_ahead = false;  // settle the next batch's rows after an update, not on reading
   bool read_ahead = false;    // read the next batch on a thread of its own while a step is computed
-  NoisePasses kernels = NoisePasses::fused;              // split: for timing the paper's stages
+  NoisePasses passes = NoisePasses::fused;               // split: for timing the paper's stages
   std::size_t materialize_bytes = std::size_t{2} << 30;  // most that DP-SGD(B) holds at a time
 };
 

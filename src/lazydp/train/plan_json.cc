@@ -29,7 +29,7 @@ Json json_of(const Plan& plan) {
                {"clip_schedule", plan.clip_schedule.text()},
                {"noise_multiplier", m.noise_multiplier},
                {"noise_schedule", plan.noise_schedule.text()},
-               {"noise_draws", plan.noise_draws},
+               {"noise_draws", plan.normals_per_sample},
                {"table_rate", plan.table_rate},
                {"dense_rate", plan.dense_rate},
                {"rate_schedule", plan.rate_schedule.text()},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
@@ -29,7 +30,7 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
       storage_(storage),
       sampler_(sampler),
       exchange_(std::move(exchange)),
-      noise_(seed, plan.noise_draws),
+      noise_(seed, plan.normals_per_sample),
       queue_(dataset, sampler,
              performance.settle_ahead || exchange_->asks_ahead() ? LookAhead::on : LookAhead::off,
              performance.read_ahead ? Reading::ahead : Reading::on_the_spot),
@@ -39,7 +40,7 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
           {.rule = plan.table_rule,
            .policy = plan.recipe.noise,
            .decay = plan.weight_decay > 0.0 ? WeightDecay::on : WeightDecay::off,
-           .passes = performance.kernels},
+           .passes = performance.passes},
           tables, noise_)) {
   plan_.validate();
   if (sampler.poisson() && sampler.rate() != plan.mechanism.sampling_rate) {
@@ -67,20 +68,21 @@ const StepReport& Trainer::step(bool stop) {
   const Batch& batch = queue_.current();
   stages_.lap(Stage::data);
 
-  settle_and_pool(t, t - 1, batch);
-  if (queue_.looks_ahead()) exchange_->ask(t + 1, queue_.next(), stages_);
+  RequestedRows rows = next_rows_ ? std::move(next_rows_) : exchange_->ask(t, batch, stages_);
+  PooledRows pooled = settle_and_pool(std::move(rows), t - 1, batch);
+  if (queue_.looks_ahead()) next_rows_ = exchange_->ask(t + 1, queue_.next(), stages_);
   model_.forward(batch);
   stages_.lap(Stage::forward);
-  method_->compute(model_, batch, clip_norm(plan_, t), gradient_, stages_, [this](auto tables) {
-    exchange_->send(now(), queue_.current(), tables, stages_);
-  });
-  exchange_->begin_sum(gradient_.dense, tallies(batch, stop));
+  SentGradients sent;
+  const auto send = [&](auto tables) { sent = std::move(pooled).send(tables, stages_); };
+  method_->compute(model_, batch, clip_norm(plan_, t), gradient_, stages_, std::ref(send));
+  PendingSum dense = exchange_->begin_sum(gradient_.dense, tallies(batch, stop));
 
-  tables_.optimizer->apply(t, exchange_->received(t, stages_), stages_);
+  tables_.optimizer->apply(t, std::move(sent).receive(stages_), stages_);
   if (performance_.settle_ahead) {
-    tables_.optimizer->settle(t, exchange_->asked(t + 1, stages_), stages_);
+    tables_.optimizer->settle(t, next_rows_.rows(stages_), stages_);
   }
-  const Tallies sums = exchange_->end_sum(stages_);
+  const Tallies sums = std::move(dense).finish(stages_);
   dense_.update(model_.parameters(), gradient_.dense, t, dense_step(plan_, t), noise_);
   stages_.lap(Stage::dense_update);
 
@@ -125,16 +127,16 @@ Step Trainer::open_step() {
 }
 
 // Settles every row before it is read: no row is read late.
-void Trainer::settle_and_pool(Step t, Step settled_through, const Batch& batch) {
-  exchange_->ask(t, batch, stages_);
-  exchange_->settle_and_pool(t, settled_through, batch, *tables_.optimizer,
-                             model_.begin_batch(batch.size), stages_,
-                             [&] { model_.begin_forward(batch); });
+PooledRows Trainer::settle_and_pool(RequestedRows&& rows, Step settled_through,
+                                    const Batch& batch) {
+  return std::move(rows).settle_and_pool(settled_through, batch, *tables_.optimizer,
+                                         model_.begin_batch(batch.size), stages_,
+                                         [&] { model_.begin_forward(batch); });
 }
 
 std::span<const float> Trainer::predict(const Batch& batch) {
   constexpr Step kNoStep = 0;
-  settle_and_pool(kNoStep, now(), batch);
+  settle_and_pool(exchange_->ask(kNoStep, batch, stages_), now(), batch);
   model_.forward(batch);
   return model_.logits();
 }

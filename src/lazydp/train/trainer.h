@@ -116,7 +116,7 @@ class Trainer {
  private:
   void require_may_step() const;
   Step open_step();
-  void settle_and_pool(Step t, Step settled_through, const Batch& batch);
+  PooledRows settle_and_pool(RequestedRows&& rows, Step settled_through, const Batch& batch);
   Tallies tallies(const Batch& batch, bool stop) const;
   void report(Step t, const Batch& batch, const Tallies& sums);
 
@@ -128,6 +128,7 @@ class Trainer {
   TableStorage storage_;
   const Sampler& sampler_;
   std::unique_ptr<RowExchange> exchange_;
+  RequestedRows next_rows_;  // those of the step after this one, if they were asked for
 
   NoiseSource noise_;
   BatchQueue queue_;

@@ -6,7 +6,6 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <system_error>
 #include <utility>
@@ -18,8 +17,6 @@ namespace lazydp {
 namespace {
 
 namespace fs = std::filesystem;
-
-constexpr mode_t kOwnerOnly = 0600;
 
 std::string followed(const std::string& path) {
   std::error_code error;
@@ -67,11 +64,11 @@ AtomicFile::~AtomicFile() {
 }
 
 void AtomicFile::fail() const {
-  throw IoError("cannot write '" + path_ + "': " + std::strerror(errno));
+  throw system_failure("cannot write '" + path_ + "'");
 }
 
 void AtomicFile::open_unnamed() {
-  file_ = open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kOwnerOnly);
+  file_ = open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kOwnerFile);
   if (file_ < 0 || access(open_file_path(file_).c_str(), F_OK) == 0) return;
   close(std::exchange(file_, -1));  // without /proc it could never be named
 }
@@ -131,12 +128,18 @@ void AtomicFile::take_a_name() {
   fail();
 }
 
+void write_text(const std::string& path, const std::string& text, mode_t mode) {
+  AtomicFile file(path, mode);
+  file.write(std::as_bytes(std::span(text)));
+  file.commit();
+}
+
 void flush_folder(const std::string& path) {
   const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   const bool flushed = folder >= 0 && (fsync(folder) == 0 || errno == EINVAL);
   const int why = errno;
   if (folder >= 0) close(folder);
-  if (!flushed) throw IoError("cannot flush '" + path + "': " + std::strerror(why));
+  if (!flushed) throw system_failure("cannot flush '" + path + "'", why);
 }
 
 }  // namespace lazydp

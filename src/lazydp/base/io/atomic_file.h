@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <fstream>
 #include <span>
 #include <string>
@@ -14,6 +13,10 @@
 #include "lazydp/base/error.h"
 
 namespace lazydp {
+
+// The modes of files: what may go out, and what only the owner of a run may read.
+inline constexpr mode_t kReadableFile = 0644;
+inline constexpr mode_t kOwnerFile = 0600;
 
 // Writes a file that appears under `path` only at commit().
 //
@@ -28,7 +31,8 @@ class AtomicFile {
   // Throws for a directory, a device, or a folder that cannot be written. Follows a link and
   // replaces its target. `mode` is the mode of the finished file; before commit() only the owner
   // can read it.
-  explicit AtomicFile(const std::string& path, mode_t mode = 0644, Until until = Until::unnamed);
+  explicit AtomicFile(const std::string& path, mode_t mode = kReadableFile,
+                      Until until = Until::unnamed);
   ~AtomicFile();
   AtomicFile(const AtomicFile&) = delete;
   AtomicFile& operator=(const AtomicFile&) = delete;
@@ -68,6 +72,9 @@ class AtomicFile {
 // folders is not an error.
 void flush_folder(const std::string& path);
 
+// Writes a whole file, which appears at once.
+void write_text(const std::string& path, const std::string& text, mode_t mode);
+
 // Returns the whole file. Throws IoError("cannot read <what><path>: <reason>"), for a folder too.
 inline std::string read_text(const std::string& path, const std::string& what = "") {
   errno = 0;
@@ -75,7 +82,7 @@ inline std::string read_text(const std::string& path, const std::string& what = 
   std::string text;
   for (char c = 0; file.get(c);) text += c;
   const bool whole = file.eof();  // false for a folder and for a file that did not open
-  if (!whole) throw IoError("cannot read " + what + path + ": " + std::strerror(errno));
+  if (!whole) throw system_failure("cannot read " + what + path);
   return text;
 }
 

@@ -8,16 +8,15 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/io/atomic_file.h"
 
 namespace lazydp {
 namespace {
 
-constexpr mode_t kSecret = 0600;
 constexpr std::uint64_t kPage = 4096;
 constexpr std::uint64_t kLeast = std::uint64_t{1} << 20;
 constexpr std::uint64_t kMost = std::uint64_t{256} << 20;
@@ -31,7 +30,7 @@ std::uint64_t whole_pages(std::uint64_t bytes) {
 int open_nameless(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   const int file =
-      open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kSecret);
+      open(folder.empty() ? "." : folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, kOwnerFile);
   if (file >= 0 || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
   std::string name = path + ".XXXXXX";
   const int named = mkostemp(name.data(), O_CLOEXEC);
@@ -44,7 +43,7 @@ int open_nameless(const std::string& path) {
 GrowingFile::GrowingFile(const std::string& path, std::uint64_t most, Name name)
     : path_(path), most_(std::max(kPage, whole_pages(most))) {
   file_ = name == Name::kept
-              ? open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kSecret)
+              ? open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, kOwnerFile)
               : open_nameless(path);
   if (file_ < 0) fail("open", errno);
   struct stat status = {};
@@ -106,7 +105,7 @@ void GrowingFile::will_need(std::uint64_t offset, std::uint64_t bytes) const {
 }
 
 void GrowingFile::fail(const char* what, int why) const {
-  throw IoError(std::string("cannot ") + what + " '" + path_ + "': " + std::strerror(why));
+  throw system_failure(std::string("cannot ") + what + " '" + path_ + "'", why);
 }
 
 }  // namespace lazydp

@@ -8,9 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cerrno>
 #include <cstdint>
-#include <cstring>
 
 #include "lazydp/base/error.h"
 
@@ -87,9 +85,7 @@ class OpenFile {
   }
 
  private:
-  [[noreturn]] void fail() const {
-    throw IoError("cannot read '" + path_ + "': " + std::strerror(errno));
-  }
+  [[noreturn]] void fail() const { throw system_failure("cannot read '" + path_ + "'"); }
 
   const std::string& path_;
   int file_;

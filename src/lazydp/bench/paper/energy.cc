@@ -2,7 +2,7 @@
 
 #include "lazydp/bench/energy.h"
 
-#include <cmath>
+#include <algorithm>
 
 #include "lazydp/bench/paper/experiments.h"
 #include "lazydp/bench/paper/findings.h"
@@ -13,9 +13,10 @@ namespace lazydp::paper {
 
 Findings energy(Measurer& measurer) {
   const Measurement& m = measurer.measure(contest(measurer, measurer.scale().batch()));
-  const bool readable = !std::isnan(m.of("sgd").spent.joules);
+  const bool readable = std::ranges::all_of(
+      m.measured, [](const Measured& each) { return each.spent.joules.has_value(); });
   const auto a_step = [&](const Measured& each) {
-    return (readable ? each.spent.joules : each.spent.cpu_seconds) / each.times.steps();
+    return (readable ? *each.spent.joules : each.spent.cpu_seconds) / each.times.steps();
   };
   const std::string unit = readable ? "joules" : "CPU-seconds";
 
@@ -29,7 +30,7 @@ Findings energy(Measurer& measurer) {
     const double ratio = a_step(each) / a_step(m.of("sgd"));
     findings.sheet.add(
         {cell(m.table_bytes()), std::string(each.recipe.name),
-         readable ? cell(each.spent.joules / each.times.steps()) : "not readable here",
+         readable ? cell(*each.spent.joules / each.times.steps()) : "not readable here",
          cell(each.spent.cpu_seconds / each.times.steps()), cell(ratio),
          std::string(name_of(Standing::measured))});
     chart.groups.emplace_back(each.recipe.name);

@@ -30,7 +30,7 @@ double largest_difference(TinyRun& a, TinyRun& b) {
       most = std::max(most, std::abs(static_cast<double>(x[i]) - static_cast<double>(y[i])));
     }
   };
-  look(a.model_and_tables.model.parameters(), b.model_and_tables.model.parameters());
+  look(a.model_and_tables.model->parameters(), b.model_and_tables.model->parameters());
   for (std::size_t k = 0; k < a.model_and_tables.tables.size(); ++k) {
     for (RowId row = 0; row < a.model_and_tables.tables[k].rows(); ++row) {
       look(a.model_and_tables.tables[k].row(row), b.model_and_tables.tables[k].row(row));

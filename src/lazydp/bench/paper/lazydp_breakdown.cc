@@ -1,10 +1,10 @@
 // Breaks LazyDP's step down by stage, and its own overhead into the paper's three parts.
 
 #include <array>
-#include <chrono>
 #include <vector>
 
 #include "lazydp/base/parallel.h"
+#include "lazydp/base/stages.h"
 #include "lazydp/bench/interleaved_steps.h"
 #include "lazydp/bench/paper/experiments.h"
 #include "lazydp/bench/paper/findings.h"
@@ -69,13 +69,6 @@ struct TableWork {
   std::vector<float> stds;
 };
 
-double lap(std::chrono::steady_clock::time_point& last) {
-  const auto now = std::chrono::steady_clock::now();
-  const double ms = std::chrono::duration<double, std::milli>(now - last).count();
-  last = now;
-  return ms;
-}
-
 // Times the passes on batches of this setting's model and task, with histories and a clock of their
 // own. Returns means over `batches` batches after a first one.
 OverheadPasses time_overhead_passes(const BenchOptions& options, Step batches) {
@@ -96,7 +89,7 @@ OverheadPasses time_overhead_passes(const BenchOptions& options, Step batches) {
     queue.advance(t);
     const Batch& batch = queue.current();
     const OwedThrough owed = clock.through(t);
-    auto last = std::chrono::steady_clock::now();
+    Stopwatch watch;
     parallel_for(tables.size(), [&](std::size_t k) {
       TableWork& table = tables[k];
       table.seen.begin(batch.bags[k].ids.size());
@@ -105,7 +98,7 @@ OverheadPasses time_overhead_passes(const BenchOptions& options, Step batches) {
         if (table.seen.insert(row)) table.distinct.push_back(row);
       }
     });
-    const double duplicates = lap(last);
+    const double duplicates = watch.lap() * 1e3;
     parallel_for(tables.size(), [&](std::size_t k) {
       TableWork& table = tables[k];
       table.stds.clear();
@@ -113,11 +106,11 @@ OverheadPasses time_overhead_passes(const BenchOptions& options, Step batches) {
         table.stds.push_back(owed.term_since(table.history.settled_through(row)).std);
       }
     });
-    const double read = lap(last);
+    const double read = watch.lap() * 1e3;
     parallel_for(tables.size(), [&](std::size_t k) {
       for (const RowId row : tables[k].distinct) tables[k].history.settle(row, t);
     });
-    const double write = lap(last);
+    const double write = watch.lap() * 1e3;
     if (t == 1) continue;
     sum.duplicates_ms += duplicates / batches;
     sum.read_ms += read / batches;

@@ -1,6 +1,7 @@
 #include "lazydp/bench/paper/measurer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <limits>
 #include <system_error>
@@ -39,7 +40,7 @@ double Measurement::table_bytes() const {
 
 double Measurement::lateness() const {
   for (const Measured& m : measured) {
-    if (m.lateness == m.lateness) return m.lateness;
+    if (!std::isnan(m.lateness)) return m.lateness;
   }
   return std::numeric_limits<double>::quiet_NaN();
 }
@@ -60,7 +61,7 @@ BenchOptions Measurer::options_of(const Setting& setting) const {
   if (setting.pooling > 0) options.model.shape.pooling = setting.pooling;
   options.task.name = setting.synthetic;
   options.task.what = parse_synthetic(setting.synthetic);
-  options.performance.kernels = setting.kernels;
+  options.performance.passes = setting.passes;
   if (setting.tables_in_files) options.table_folder = folder_;
   options.batch = setting.batch;
   options.rounds = effort_.rounds;

@@ -22,7 +22,7 @@ struct Setting {
   std::size_t pooling = 0;  // 0: the model's own
   std::uint64_t batch = 0;
   std::vector<std::string_view> algorithms = {};
-  NoisePasses kernels = NoisePasses::fused;
+  NoisePasses passes = NoisePasses::fused;
   bool tables_in_files = false;
 
   bool operator==(const Setting&) const = default;

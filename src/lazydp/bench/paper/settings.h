@@ -13,7 +13,7 @@ inline Setting staged(const Measurer& measurer, double bytes) {
   Setting setting =
       measurer.standard({"sgd", "dpsgd-b", "dpsgd-r", "dpsgd-f", "lazydp-no-ans", "lazydp"});
   setting.table_bytes = bytes;
-  setting.kernels = NoisePasses::split;
+  setting.passes = NoisePasses::split;
   return setting;
 }
 
@@ -40,7 +40,7 @@ inline Setting in_files(Setting of) {
 // Returns LazyDP alone with its stages apart: its own overhead.
 inline Setting own_overhead(Setting of) {
   of.algorithms = {"lazydp"};
-  of.kernels = NoisePasses::split;
+  of.passes = NoisePasses::split;
   return of;
 }
 

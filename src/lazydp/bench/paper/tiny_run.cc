@@ -43,7 +43,7 @@ TinyRun::TinyRun(const TinySetting& given, std::string_view algorithm)
   sampler = make_sampler(Sampling::shuffled, seed, task.train->size(), plan.mechanism.sampling_rate,
                          setting.batch);
   trainer =
-      std::make_unique<Trainer>(plan, Performance{}, seed, model_and_tables.model,
+      std::make_unique<Trainer>(plan, Performance{}, seed, *model_and_tables.model,
                                 setting.shape.mode, model_and_tables.tables, *task.train, *sampler);
   BatchQueue batches(*task.train, *sampler, LookAhead::off);
   for (const RowId rows : setting.shape.table_rows) {

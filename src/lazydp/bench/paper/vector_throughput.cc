@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <functional>
 
 #include "lazydp/base/memory.h"
 #include "lazydp/base/parallel.h"
+#include "lazydp/base/stages.h"
 #include "lazydp/bench/paper/experiments.h"
 #include "lazydp/bench/paper/findings.h"
 #include "lazydp/kernels/intensity.h"
@@ -26,10 +26,9 @@ constexpr int kRepeats = 3;
 double seconds_of(std::size_t n, const std::function<void(std::size_t, std::size_t)>& block) {
   double best = 1e300;
   for (int i = 0; i <= kRepeats; ++i) {  // the first sweep warms up
-    const auto start = std::chrono::steady_clock::now();
+    const Stopwatch watch;
     parallel_blocks(n, kBlock, block);
-    const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-    if (i > 0) best = std::min(best, spent.count());
+    if (i > 0) best = std::min(best, watch.seconds());
   }
   return best;
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/io/folder.h"
 #include "lazydp/base/text/number_text.h"
 
 namespace lazydp::cli {
@@ -64,10 +65,10 @@ Disk disk_of(const std::string& folder, const std::string& own) {
   disk.device = status.st_dev;
   disk.free = static_cast<double>(space.f_bavail) * static_cast<double>(space.f_frsize);
   std::error_code ignored;
-  for (fs::directory_iterator i(own, ignored), end; !ignored && i != end; i.increment(ignored)) {
+  for (const fs::path& path : entries_of(own, ignored)) {
     struct stat file = {};
     // A file with a second link is a released model, which stays.
-    if (lstat(i->path().c_str(), &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 1) {
+    if (lstat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode) && file.st_nlink == 1) {
       disk.held += 512.0 * static_cast<double>(file.st_blocks);
     }
   }

@@ -54,11 +54,11 @@ Performance choose_performance(const FlagTexts& given) {
       {{"fused", NoisePasses::fused}, {"split", NoisePasses::split}}};
   Performance performance;
   if (given.settle) performance.settle_ahead = choice("settle", *given.settle, kSettle);
-  if (given.stages) performance.kernels = choice("stages", *given.stages, kStages);
+  if (given.stages) performance.passes = choice("stages", *given.stages, kStages);
   return performance;
 }
 
-unsigned choose_noise_draws(const FlagTexts& given) {
+unsigned choose_normals_per_sample(const FlagTexts& given) {
   if (!given.noise_draws) return 1;
   return static_cast<unsigned>(
       whole_number("noise-draws", *given.noise_draws, 1, NoiseSource::kMostDraws));

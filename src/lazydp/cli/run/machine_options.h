@@ -23,7 +23,7 @@ FlagTexts with_table_folder_in_full(FlagTexts given);
 // Throws UserError if `recipe` needs tables that are in memory.
 void require_trainable_there(const Recipe& recipe, const std::optional<std::string>& folder);
 
-unsigned choose_noise_draws(const FlagTexts& given);
+unsigned choose_normals_per_sample(const FlagTexts& given);
 
 // Sets the number of threads of this process, if one is given.
 void choose_threads(const FlagTexts& given);

@@ -1,11 +1,6 @@
 #include "lazydp/cli/run/metrics_log.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cmath>
-#include <cstring>
 #include <limits>
 
 #include "lazydp/base/error.h"
@@ -14,6 +9,8 @@
 namespace lazydp::cli {
 
 namespace {
+
+constexpr std::string_view kEpsilonScalar = "privacy/epsilon_if_released";
 
 std::string lines_through(const std::string& path, Step from) {
   std::string kept;
@@ -50,15 +47,12 @@ std::vector<Json> read_metrics_log(const std::string& path) {
 
 MetricsLog::MetricsLog(const std::string& path, const std::string& events, Step from, Step steps)
     : path_(path), every_(std::max<Step>(1, steps / 1000)), events_(events, from + 1) {
-  const std::string kept = lines_through(path, from);
-  AtomicFile file(path, 0600);
-  file.write(std::as_bytes(std::span(kept)));
-  file.commit();
+  write_text(path, lines_through(path, from), kOwnerFile);
   file_.open(path, std::ios::app);
 }
 
-void MetricsLog::step(const StepReport& report, double epsilon) {
-  if (report.step % every_ != 0 && std::isnan(epsilon)) return;
+void MetricsLog::step(const StepReport& report, std::optional<double> epsilon) {
+  if (report.step % every_ != 0 && !epsilon) return;
   double seconds = 0.0;
   for (const double stage : report.seconds) seconds += stage;
   const double speed = static_cast<double>(report.examples) / std::max(seconds, 1e-9);
@@ -67,36 +61,39 @@ void MetricsLog::step(const StepReport& report, double epsilon) {
                {"examples", report.examples},
                {"step_ms", seconds * 1e3},
                {"examples_per_second", speed}};
-  if (std::isfinite(epsilon)) line["epsilon"] = epsilon;
+  if (epsilon) line["epsilon"] = *epsilon;
   write(line);
-  events_.write(report.step, {{"train/loss", report.mean_loss},
-                              {"speed/step_ms", seconds * 1e3},
-                              {"speed/examples_per_second", speed},
-                              {"privacy/epsilon_if_released", epsilon}});
+  Scalars scalars = {{"train/loss", report.mean_loss},
+                     {"speed/step_ms", seconds * 1e3},
+                     {"speed/examples_per_second", speed}};
+  if (epsilon) scalars.emplace_back(kEpsilonScalar, *epsilon);
+  events_.write(report.step, scalars);
 }
 
-void MetricsLog::evaluation(Step step, const Metrics& metrics, const char* on, double epsilon) {
+void MetricsLog::evaluation(Step step, const Metrics& metrics, const char* on,
+                            std::optional<double> epsilon) {
   Json line = {{"step", step}, {"evaluated_on", on}};
   const Json values = json_of(metrics);
   for (const auto& [name, value] : values.items()) {
     line[name == "examples" ? "evaluated_examples" : name] = value;
   }
-  if (std::isfinite(epsilon)) line["epsilon"] = epsilon;
+  if (epsilon) line["epsilon"] = *epsilon;
   write(line);
   const std::string part(on);
   const std::string auc = part + "/auc", gauc = part + "/gauc", logloss = part + "/logloss",
                     entropy = part + "/normalised_entropy", calibration = part + "/calibration";
-  events_.write(step, {{auc, metrics.auc},
-                       {gauc, metrics.gauc},
-                       {logloss, metrics.logloss},
-                       {entropy, metrics.normalised_entropy},
-                       {calibration, metrics.calibration},
-                       {"privacy/epsilon_if_released", epsilon}});
+  Scalars scalars = {{auc, metrics.auc},
+                     {gauc, metrics.gauc},
+                     {logloss, metrics.logloss},
+                     {entropy, metrics.normalised_entropy},
+                     {calibration, metrics.calibration}};
+  if (epsilon) scalars.emplace_back(kEpsilonScalar, *epsilon);
+  events_.write(step, scalars);
 }
 
 void MetricsLog::write(const Json& line) {
   file_ << line.dump() << "\n" << std::flush;
-  if (!file_) throw IoError("cannot write " + path_ + ": " + std::strerror(errno));
+  if (!file_) throw system_failure("cannot write " + path_);
 }
 
 }  // namespace lazydp::cli

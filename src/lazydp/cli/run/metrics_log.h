@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,16 +32,16 @@ inline Json json_of(const Metrics& metrics) {
 }
 
 // Logs steps at most a thousand times in a run; evaluations always. An epsilon is that of the model
-// if it were released then; NaN if it is not known, or nothing can be claimed.
+// if it were released then; none if it is not known, or nothing can be claimed.
 class MetricsLog {
  public:
   // Continues the log of a run that is resumed after step `from`: later lines are removed.
   MetricsLog(const std::string& path, const std::string& events, Step from, Step steps);
 
-  void step(const StepReport& report, double epsilon);
+  void step(const StepReport& report, std::optional<double> epsilon);
 
   // `on` names the part of the data: "validation" or "test".
-  void evaluation(Step step, const Metrics& metrics, const char* on, double epsilon);
+  void evaluation(Step step, const Metrics& metrics, const char* on, std::optional<double> epsilon);
 
  private:
   void write(const Json& line);

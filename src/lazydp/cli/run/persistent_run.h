@@ -1,12 +1,12 @@
 #pragma once
 // A run with a folder: its checkpoints, its released model, and where it starts.
 
-#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "lazydp/base/stages.h"
 #include "lazydp/base/types.h"
 #include "lazydp/checkpoint/checkpoint_folder.h"
 #include "lazydp/cli/flags.h"
@@ -34,18 +34,16 @@ class CheckpointClock {
   explicit CheckpointClock(const SaveOptions& keeping) : keeping_(keeping) {}
 
   bool due(Step t) {
-    const auto now = std::chrono::steady_clock::now();
     const bool by_steps = keeping_.every_steps > 0 && t % keeping_.every_steps == 0;
     const bool by_time =
-        keeping_.every_seconds > 0.0 &&
-        std::chrono::duration<double>(now - last_).count() >= keeping_.every_seconds;
-    if (by_time) last_ = now;
+        keeping_.every_seconds > 0.0 && since_last_.seconds() >= keeping_.every_seconds;
+    if (by_time) since_last_.lap();
     return by_steps || by_time;
   }
 
  private:
   SaveOptions keeping_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
+  Stopwatch since_last_;
 };
 
 // A run that is a trial of a private search: it is not released on its own.

@@ -105,7 +105,7 @@ void print_stages(std::ostream& out, const Finished& run) {
   std::string text;
   const Performance& performance = run.options.performance;
   for (const auto& [name, ms] :
-       run.result.times.stages_ms(run.options.plan.recipe, performance.kernels)) {
+       run.result.times.stages_ms(run.options.plan.recipe, performance.passes)) {
     text += std::string(name) + " " + fixed(ms, 2) + "  ";
   }
   row(out, "ms of a step", text + "(" + stages_name(performance) + " kernels)");

@@ -50,7 +50,7 @@ int take_steps(const RunOptions& options, const TrainingData& task, Trainer& tra
     loss.add(report);
     progress.step(report, std::ref(epsilon));
     const Step t = report.step;
-    if (log != nullptr) log->step(report, is_tenth(t, last) ? epsilon() : kNoFigure);
+    if (log != nullptr) log->step(report, is_tenth(t, last) ? epsilon() : std::nullopt);
     if (options.eval_every > 0 && t % options.eval_every == 0 && t < last) {
       const Metrics metrics = evaluate(
           trainer, task.validation ? *task.validation : *task.held_out, options.eval_examples,
@@ -58,7 +58,7 @@ int take_steps(const RunOptions& options, const TrainingData& task, Trainer& tra
       progress.evaluated(t, metrics);
       if (log != nullptr) {
         log->evaluation(t, metrics, task.validation ? "validation" : "test",
-                        epsilon.known() ? epsilon() : kNoFigure);
+                        epsilon.known() ? epsilon() : std::nullopt);
       }
     }
     if (kept != nullptr && due(checkpoints, kept->keeping, trainer) && t < last) {
@@ -88,13 +88,6 @@ auto show_settled(const ModelShape& shape, Progress& progress) {
         done += rows;
         progress.settled(done, all);
       };
-}
-
-void write_secret(const std::string& path, const std::string& text) {
-  constexpr mode_t kOwnerFile = 0600;
-  AtomicFile file(path, kOwnerFile);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
 }
 
 // Saves the state if the run has a folder, and says how to continue.
@@ -177,8 +170,8 @@ void run_and_report(const RunOptions& options, const Output& output, PersistentR
   const Claim& claim = run.result.claim;
   if (claim.holds && !options.plan.budget) warn_of_large_epsilon(claim.epsilon);
   if (kept != nullptr) {
-    write_secret(kept->directory.report(),
-                 run_page(run, read_metrics_log(kept->directory.metrics())));
+    write_text(kept->directory.report(), run_page(run, read_metrics_log(kept->directory.metrics())),
+               kOwnerFile);
   }
   if (std::ostream* out = output.report()) print_report(*out, run);
   output.write(json_of(run.options, run.result));
@@ -243,7 +236,7 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
   if (task.held_out) {
     result.held_out = evaluate(trainer, *task.held_out, kAllExamples, task.held_out_group);
     stop_if_asked();
-    if (log) log->evaluation(trainer.now(), result.held_out, "test", kNoFigure);
+    if (log) log->evaluation(trainer.now(), result.held_out, "test", std::nullopt);
   }
   if (trial) kept->trial->score(trainer);
   result.bayes_auc = task.bayes_auc;

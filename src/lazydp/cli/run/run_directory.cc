@@ -1,15 +1,12 @@
 #include "lazydp/cli/run/run_directory.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <vector>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/io/folder.h"
 #include "lazydp/base/text/toml.h"
 #include "lazydp/cli/config.h"
 #include "lazydp/cli/run/ranks.h"
@@ -20,29 +17,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kOwnerFolder = 0700;
-constexpr mode_t kOwnerFile = 0600;
-
-std::string reason() {
-  return std::strerror(errno);
-}
-
 bool exists(const std::string& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
-}
-
-// Returns whether the folder is empty, but for the files of a process that ended before it began a
-// run.
-bool empty_folder(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return false;
-  return std::ranges::all_of(fs::directory_iterator(path, error),
-                             [](const auto& entry) {
-                               const std::string name = entry.path().filename().string();
-                               return name == "lock" || name.starts_with("config.toml.");
-                             }) &&
-         !error;
 }
 
 std::vector<Flag> flags_of_runs() {
@@ -91,9 +68,7 @@ RunDirectory::RunDirectory(const std::string& path) : path_(path) {
 }
 
 RunDirectory RunDirectory::for_trial(const std::string& path) {
-  if (mkdir(path.c_str(), kOwnerFolder) != 0 && errno != EEXIST) {
-    throw IoError("cannot make " + path + ": " + reason());
-  }
+  make_folder(path, kOwnerFolder);
   return RunDirectory(path);
 }
 
@@ -103,13 +78,8 @@ RunDirectory RunDirectory::for_run(const std::string& path, const FlagTexts& giv
                     "', where this rank does not find what rank 0 wrote; it must be a folder that "
                     "all ranks share");
   }
-  if (!exists(path) || empty_folder(path)) {
-    if (mkdir(path.c_str(), kOwnerFolder) != 0 && errno != EEXIST) {
-      throw IoError("cannot make " + path + ": " + reason());
-    }
-    if (chmod(path.c_str(), kOwnerFolder) != 0) {
-      throw IoError("cannot make " + path + " private: " + reason());
-    }
+  if (!exists(path) || holds_nothing(path, "config.toml.")) {
+    make_private_folder(path);
     RunDirectory run(path);
     run.write_config(given);
     return run;
@@ -153,10 +123,7 @@ FlagTexts RunDirectory::config() const {
 
 void RunDirectory::write_config(const FlagTexts& given) const {
   if (ranks().rank() != 0) return;
-  const std::string text = config_text(given);
-  AtomicFile file(path_ + "/config.toml", kOwnerFile);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  write_text(path_ + "/config.toml", config_text(given), kOwnerFile);
 }
 
 }  // namespace lazydp::cli

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "lazydp/base/io/folder_lock.h"
+#include "lazydp/base/io/folder.h"
 #include "lazydp/checkpoint/sealed_file.h"
 #include "lazydp/cli/flags.h"
 #include "lazydp/cli/run/run_options.h"

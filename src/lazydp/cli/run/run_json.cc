@@ -36,7 +36,7 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"step_ms",
        {{"median", median(result.times.step_ms())},
         {"min", quantile(result.times.step_ms(), 0.0)}}},
-      {"stages_ms", json_of(result.times.stages_ms(plan.recipe, options.performance.kernels))},
+      {"stages_ms", json_of(result.times.stages_ms(plan.recipe, options.performance.passes))},
       {"steps_per_second", result.times.steps() / result.seconds},
       {"settle_all_ms", result.settle_seconds * 1e3},
       {"checkpoint_ms", result.save_seconds * 1e3},

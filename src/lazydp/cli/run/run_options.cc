@@ -243,7 +243,7 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
       value_or(given.clip_norm, "clip-norm", positive_or_inf, defaults.clip_norm);
   plan.mechanism.noise_multiplier = value_or(given.noise_multiplier, "noise-multiplier",
                                              zero_or_positive, defaults.noise_multiplier);
-  plan.noise_draws = choose_noise_draws(given);
+  plan.normals_per_sample = choose_normals_per_sample(given);
   plan.weight_decay = value_or(given.weight_decay, "weight-decay", zero_or_positive, 0.0);
   plan.rate_schedule = choose_rate_schedule(given, defaults, plan.steps);
   plan.noise_schedule = schedule_or_constant(given.noise_schedule);

@@ -80,7 +80,7 @@ std::string stages_picture(const Finished& run) {
                  .kind = BarChart::Kind::stacked};
   const Performance& performance = run.options.performance;
   for (const auto& [name, ms] :
-       run.result.times.stages_ms(run.options.plan.recipe, performance.kernels)) {
+       run.result.times.stages_ms(run.options.plan.recipe, performance.passes)) {
     constexpr double kVisible = 0.002;  // share of the step
     if (ms < kVisible * median(run.result.times.step_ms())) continue;
     chart.series.push_back({std::string(name), {{.value = ms}}});

@@ -5,15 +5,14 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 
 #include "lazydp/train/claim.h"
 #include "lazydp/train/trainer.h"
 
 namespace lazydp::cli {
 
-inline constexpr double kNoFigure = std::numeric_limits<double>::quiet_NaN();
-
-// The mean loss of a run's last tenth; empty batches have none.
+// The mean loss of a run's last tenth; empty batches have none. NaN if none of its steps had one.
 class FinalLoss {
  public:
   explicit FinalLoss(Step steps) : after_(steps - std::max<Step>(1, steps / 10)) {}
@@ -23,7 +22,9 @@ class FinalLoss {
     sum_ += report.mean_loss;
     count_ += 1.0;
   }
-  double mean() const { return count_ > 0.0 ? sum_ / count_ : kNoFigure; }
+  double mean() const {
+    return count_ > 0.0 ? sum_ / count_ : std::numeric_limits<double>::quiet_NaN();
+  }
 
  private:
   Step after_;
@@ -31,7 +32,7 @@ class FinalLoss {
   double count_ = 0.0;
 };
 
-// The epsilon of the model if it were released now; NaN where nothing can be claimed. Computed at
+// The epsilon of the model if it were released now; none where nothing can be claimed. Computed at
 // most once a step, however many callers ask.
 class EpsilonNow {
  public:
@@ -39,11 +40,11 @@ class EpsilonNow {
   EpsilonNow(const Trainer& trainer, double delta, bool trial)
       : trainer_(trainer), delta_(delta), trial_(trial) {}
 
-  double operator()() {
+  std::optional<double> operator()() {
     if (known() || trial_) return value_;
     const Claim now = claim(trainer_, delta_);
     at_ = trainer_.now();
-    return value_ = now.holds ? now.epsilon : kNoFigure;
+    return value_ = now.holds ? std::optional(now.epsilon) : std::nullopt;
   }
   bool known() const { return at_ == trainer_.now(); }
 
@@ -52,7 +53,7 @@ class EpsilonNow {
   double delta_;
   bool trial_;
   Step at_ = 0;
-  double value_ = kNoFigure;
+  std::optional<double> value_;
 };
 
 // A curve of epsilon has ten points or so: accounting may be slow.

@@ -1,10 +1,6 @@
 #include "lazydp/cli/run/search_folder.h"
 
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <span>
 #include <utility>
@@ -12,14 +8,13 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/io/folder.h"
 
 namespace lazydp::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr mode_t kOwnerFolder = 0700;
-constexpr mode_t kOwnerFile = 0600;
 constexpr const char* kState = "/search.secret";
 constexpr const char* kTrials = "/trials";
 
@@ -29,25 +24,6 @@ enum Draws : TableId { number_of_trials = 0, candidate = 1, score_noise = 2, key
 bool exists(const std::string& path) {
   std::error_code ignored;
   return fs::exists(path, ignored);
-}
-
-void make_folder(const std::string& path) {
-  if (mkdir(path.c_str(), kOwnerFolder) != 0 && errno != EEXIST) {
-    throw IoError("cannot make " + path + ": " + std::strerror(errno));
-  }
-}
-
-// Returns whether the folder is empty, but for the files of a process that ended before it began a
-// search.
-bool empty_folder(const std::string& path) {
-  std::error_code error;
-  if (!fs::is_directory(path, error)) return false;
-  return std::ranges::all_of(fs::directory_iterator(path, error),
-                             [](const auto& entry) {
-                               const std::string name = entry.path().filename().string();
-                               return name == "lock" || name.starts_with("search.secret.");
-                             }) &&
-         !error;
 }
 
 void remove_folder(const std::string& path) {
@@ -69,11 +45,8 @@ SearchFolder::SearchFolder(const std::string& path, std::optional<Passphrase> pa
 
 SearchFolder SearchFolder::open(const std::string& path, const Json& settings, const TrialsLaw& law,
                                 std::optional<Passphrase> passphrase) {
-  if (!exists(path) || empty_folder(path)) {
-    make_folder(path);
-    if (chmod(path.c_str(), kOwnerFolder) != 0) {
-      throw IoError("cannot make " + path + " private: " + std::strerror(errno));
-    }
+  if (!exists(path) || holds_nothing(path, "search.secret.")) {
+    make_private_folder(path);
     SearchFolder folder(path, std::move(passphrase));
     folder.begin(settings, law);
     return folder;
@@ -180,18 +153,13 @@ void SearchFolder::record(double score) {
 }
 
 void SearchFolder::prepare(std::uint64_t number) const {
-  make_folder(path_ + kTrials);
-  std::vector<std::string> losers;
-  std::error_code error;
-  for (fs::directory_iterator i(path_ + kTrials, error), end; !error && i != end;
-       i.increment(error)) {
-    const std::string name = i->path().filename().string();
+  make_folder(path_ + kTrials, kOwnerFolder);
+  for (const fs::path& trial : entries_of(path_ + kTrials)) {
+    const std::string name = trial.filename().string();
     if (name != std::to_string(best_) && name != std::to_string(number)) {
-      losers.push_back(i->path().string());
+      remove_folder(trial.string());
     }
   }
-  if (error) throw IoError("cannot read " + path_ + kTrials + ": " + error.message());
-  for (const std::string& loser : losers) remove_folder(loser);
 }
 
 void SearchFolder::remove_trials() const {

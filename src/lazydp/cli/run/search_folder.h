@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "lazydp/base/io/folder_lock.h"
+#include "lazydp/base/io/folder.h"
 #include "lazydp/checkpoint/sealed_file.h"
 #include "lazydp/privacy/private_selection.h"
 #include "lazydp/random/seed.h"

@@ -170,7 +170,7 @@ double choose_score_noise(const FlagTexts& given, const Budget& budget, const Tr
   constexpr double kShare = 0.1;
   const auto one = [](double sigma) {
     Ledger ledger;
-    ledger.record({1.0, sigma, 1});
+    ledger.record(Gaussian{sigma, 1});
     return ledger;
   };
   const auto noise =

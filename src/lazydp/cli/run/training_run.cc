@@ -49,9 +49,9 @@ TrainingRun::TrainingRun(const RunOptions& options, const Dataset& data, const S
       sampler(make_sampler(options, seed)),
       part(make_part_of_sample(*sampler, ranks.rank(), ranks.size())),
       trainer(std::make_unique<Trainer>(
-          options.plan, options.performance, seed, model_and_tables.model, options.model.shape.mode,
-          model_and_tables.tables, data, *part, model_and_tables.storage(),
-          make_exchange(options, model_and_tables, layout, ranks))) {
+          options.plan, options.performance, seed, *model_and_tables.model,
+          options.model.shape.mode, model_and_tables.tables, data, *part,
+          model_and_tables.storage(), make_exchange(options, model_and_tables, layout, ranks))) {
   if (weights == Weights::initial) model_and_tables.initialise(seed);
 }
 

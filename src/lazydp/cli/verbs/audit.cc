@@ -5,11 +5,10 @@
 #include <stdlib.h>
 
 #include <array>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <ostream>
 
+#include "lazydp/base/error.h"
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/privacy_limits.h"
@@ -34,7 +33,7 @@ class Scratch {
     std::filesystem::create_directories(parent);
     std::string name = (parent / "lazydp-audit-XXXXXX").string();
     if (mkdtemp(name.data()) == nullptr) {
-      throw IoError("cannot make a folder in " + parent.string() + ": " + std::strerror(errno));
+      throw system_failure("cannot make a folder in " + parent.string());
     }
     path_ = name;
   }

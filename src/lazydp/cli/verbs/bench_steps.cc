@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <iomanip>
+#include <limits>
+#include <optional>
 #include <ostream>
 #include <vector>
 
@@ -24,12 +26,10 @@ namespace lazydp::cli {
 
 namespace {
 
-// Returns the normals a second that an algorithm that noises every row draws and adds. NaN for the
+// Returns the normals a second that an algorithm that noises every row draws and adds. None for the
 // other algorithms.
-double noise_speed(const BenchOptions& options, const Measured& contender) {
-  if (!contender.recipe.writes_every_row()) {
-    return std::numeric_limits<double>::quiet_NaN();
-  }
+std::optional<double> noise_speed(const BenchOptions& options, const Measured& contender) {
+  if (!contender.recipe.writes_every_row()) return std::nullopt;
   const double elements = static_cast<double>(options.model.shape.table_bytes()) / sizeof(float);
   return elements / (contender.times.noise_ms() * 1e-3);
 }
@@ -43,7 +43,7 @@ double lateness_of(const std::vector<Measured>& measured) {
 }
 
 StageTimes stages_without_data(const BenchOptions& options, const Measured& m) {
-  StageTimes stages = m.times.stages_ms(m.recipe, options.performance.kernels);
+  StageTimes stages = m.times.stages_ms(m.recipe, options.performance.passes);
   std::erase_if(stages, [](const auto& stage) {
     return stage.first == kStageNames[static_cast<std::size_t>(Stage::data)];
   });
@@ -63,12 +63,12 @@ void print_times(std::ostream& out, const BenchOptions& options,
   out << "\n";
   for (const Measured& m : measured) {
     const auto& ms = m.times.compute_ms();
-    const double speed = noise_speed(options, m);
+    const std::optional<double> speed = noise_speed(options, m);
     out << std::left << std::setw(kName) << m.name();
     for (const double p : {0.5, 0.0, 0.1, 0.9}) cell(fixed(quantile(ms, p), 2));
     cell(fixed(m.times.stage_ms(Stage::data), 2));
     cell(fixed(m.lateness, 1));
-    cell(std::isnan(speed) ? "-" : fixed(speed * 1e-9, 2) + " G");
+    cell(speed ? fixed(*speed * 1e-9, 2) + " G" : "-");
     out << "\n";
   }
 }
@@ -127,6 +127,7 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
                {"ratios", Json::array()}};
   for (const Measured& m : measured) {
     const auto& ms = m.times.compute_ms();
+    const std::optional<double> speed = noise_speed(options, m);
     json["results"].push_back({{"algorithm", m.recipe.name},
                                {"examples_per_unit", m.examples_per_unit},
                                {"step_ms",
@@ -141,7 +142,7 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
                                {"rows_written", m.times.rows_written()},
                                {"history_bytes", m.history_bytes},
                                {"lateness", m.lateness},
-                               {"noise_elements_per_second", noise_speed(options, m)}});
+                               {"noise_elements_per_second", speed ? Json(*speed) : Json()}});
   }
   for (const Measured& of : measured) {
     for (const Measured& to : measured) {
@@ -186,7 +187,7 @@ BenchOptions choose_bench(const FlagTexts& given) {
   bench.table_folder = choose_table_folder(given);
   bench.contenders = choose_contenders(given, bench.table_folder.has_value());
   for (const Recipe& each : bench.contenders) require_trainable_there(each, bench.table_folder);
-  bench.noise_draws = choose_noise_draws(given);
+  bench.normals_per_sample = choose_normals_per_sample(given);
   bench.model = choose_model(given);
   FlagTexts timed = given;
   if (!timed.synthetic) timed.synthetic = "uniform";

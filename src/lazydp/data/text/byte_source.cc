@@ -1,7 +1,6 @@
 #include "lazydp/data/text/byte_source.h"
 
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
@@ -9,7 +8,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -165,9 +163,7 @@ class FileSource final : public ByteSource {
   }
 
  private:
-  [[noreturn]] void fail() const {
-    throw IoError("cannot read " + name_ + ": " + std::strerror(errno));
-  }
+  [[noreturn]] void fail() const { throw system_failure("cannot read " + name_); }
 
   std::string name_;
   int file_ = -1;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <unordered_map>
 
 #include "lazydp/data/text/line_parser.h"
 #include "lazydp/data/text/lines.h"
@@ -9,10 +10,14 @@
 namespace lazydp {
 namespace {
 
+// Counts of each value, by its hash; one map for each table.
+using ValueCounts = std::vector<std::unordered_map<std::uint64_t, std::uint64_t>>;
+
 // Counts the values of good lines; the others are reported when they are converted.
 ValueCounts count_values(const Schema& schema, const std::vector<std::string>& inputs) {
   ValueCounts counts(schema.tables().size());
-  LineParser parser(schema, std::numeric_limits<std::size_t>::max());
+  std::vector<Lookup> lookups;
+  LineParser parser(schema, std::numeric_limits<std::size_t>::max(), &lookups);
   Records records{RecordLayout(schema)};
   LineBlocks blocks(inputs);
   LineBlock block;
@@ -24,11 +29,9 @@ ValueCounts count_values(const Schema& schema, const std::vector<std::string>& i
       rest.remove_prefix(end + 1);
       if (line.ends_with('\r')) line.remove_suffix(1);
       if (header || line.empty() || line.size() > kMaxLineBytes) continue;
-      // Parses twice, so that a line that turns out to be bad has not been counted.
-      parser.count_into(nullptr);
+      lookups.clear();
       if (parser.parse(line, records)) continue;
-      parser.count_into(&counts);
-      parser.parse(line, records);
+      for (const Lookup& lookup : lookups) ++counts[lookup.table][lookup.hash];
       records.clear();
     }
   }

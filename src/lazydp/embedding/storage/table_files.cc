@@ -1,19 +1,17 @@
 #include "lazydp/embedding/storage/table_files.h"
 
 #include <sys/random.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <array>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <utility>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
+#include "lazydp/base/io/folder.h"
 #include "lazydp/base/memory.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/embedding/first_weights.h"
@@ -45,11 +43,11 @@ std::string new_id() {
 }
 
 // True for an empty file: a process was killed before it had made the folder its own.
-bool left_by_a_start(const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
+bool left_by_a_start(const fs::path& entry) {
+  const std::string name = entry.filename().string();
   std::error_code ignored;
   return name == "lock" || name.starts_with("owner.") ||
-         (name.starts_with("table-") && fs::file_size(entry.path(), ignored) == 0);
+         (name.starts_with("table-") && fs::file_size(entry, ignored) == 0);
 }
 
 }  // namespace
@@ -68,10 +66,7 @@ TableFiles::TableFiles(const std::string& folder, const std::optional<std::strin
 }
 
 void TableFiles::open_folder() {
-  constexpr mode_t kOwnerOnly = 0700;
-  if (mkdir(folder_.c_str(), kOwnerOnly) != 0 && errno != EEXIST) {
-    throw IoError("cannot make '" + folder_ + "': " + std::strerror(errno));
-  }
+  make_folder(folder_, kOwnerFolder);
   if (!fs::is_directory(folder_)) {
     throw UserError("table-storage is 'file:" + folder_ + "', which is not a folder");
   }
@@ -81,7 +76,7 @@ void TableFiles::read_owner() {
   const std::string path = folder_ + "/owner";
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
-    for (const auto& entry : fs::directory_iterator(folder_)) {
+    for (const fs::path& entry : entries_of(folder_)) {
       if (left_by_a_start(entry)) continue;
       throw UserError("table-storage is 'file:" + folder_ +
                       "', which holds something else; name an empty folder, or a new one");
@@ -99,11 +94,7 @@ void TableFiles::write_owner() {
   id_ = new_id();
   if (!run_) return;
   owner_ = *run_;
-  const std::string text = id_ + "\n" + owner_;
-  constexpr mode_t kOwnerOnly = 0600;
-  AtomicFile file(folder_ + "/owner", kOwnerOnly);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  write_text(folder_ + "/owner", id_ + "\n" + owner_, kOwnerFile);
 }
 
 std::uint64_t TableFiles::bytes() const {

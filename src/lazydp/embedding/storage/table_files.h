@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
-#include "lazydp/base/io/folder_lock.h"
+#include "lazydp/base/io/folder.h"
 #include "lazydp/base/types.h"
 #include "lazydp/embedding/storage/row_file.h"
 #include "lazydp/embedding/table.h"

@@ -130,8 +130,8 @@ constexpr double kWorthTightness = 0.02;  // least noise at which a tight bound 
 
 double least_noise(const Ledger& ledger) {
   double least = kInfinity;
-  for (const SampledGaussian& event : ledger.events()) {
-    least = std::min(least, event.noise_multiplier);
+  for (const PrivacyEvent& event : ledger.events()) {
+    least = std::min(least, noise_multiplier(event));
   }
   return least;
 }

@@ -1,6 +1,7 @@
-// The hash never changes: later versions of the program read data files of earlier ones.
+// A value has one meaning, whatever reads it; the hash never changes, because later versions of the
+// program read data files of earlier ones.
 
-#include "lazydp/data/text/hash_row.h"
+#include "lazydp/data/column_encoder.h"
 
 #include <gtest/gtest.h>
 
@@ -50,6 +51,60 @@ TEST(HashRow, SpreadsValuesEvenly) {
   double chi_square = 0.0;
   for (const double count : counts) chi_square += std::pow(count - 1000.0, 2) / 1000.0;
   EXPECT_LT(chi_square, 160.0);
+}
+
+const char* const kSchema = R"(header = false
+separator = ","
+[[column]]
+name = "y"
+role = "label"
+positive = ["1"]
+[[column]]
+name = "user"
+role = "categorical"
+rows = 1000
+[[column]]
+name = "time"
+role = "categorical"
+rows = 100
+bucket = 10
+[[column]]
+name = "tags"
+role = "multi"
+rows = 50
+separator = "|"
+)";
+
+// A reader that has no lines asks for a row by itself: a server that scores, for one.
+TEST(ColumnEncoder, FindsTheRowsThatADataFileHas) {
+  const Schema schema = parse_schema(kSchema, "here");
+  const std::vector<ColumnEncoder> encoders = ColumnEncoder::all(schema);
+  ASSERT_EQ(encoders.size(), 4u);
+  std::uint32_t row = 0;
+  std::string why;
+  ASSERT_TRUE(encoders[1].find_row("alice", row, why));
+  EXPECT_EQ(row, 789u);  // as above
+  ASSERT_TRUE(encoders[2].find_row("25.5", row, why));
+  EXPECT_EQ(row, hash_row(std::uint64_t{2}, column_seed("time", 0), 100));
+  EXPECT_FALSE(encoders[2].find_row("late", row, why));
+  EXPECT_EQ(why, "time is 'late'; it must be a number");
+}
+
+TEST(ColumnEncoder, TellsWhichTableWasAskedForWhat) {
+  const Schema schema = parse_schema(kSchema, "here");
+  const std::vector<ColumnEncoder> encoders = ColumnEncoder::all(schema);
+  Records records{RecordLayout(schema)};
+  std::vector<Lookup> lookups;
+  std::string why;
+  records.begin();
+  ASSERT_TRUE(encoders[0].encode("1", records, why, &lookups));
+  ASSERT_TRUE(encoders[1].encode("alice", records, why, &lookups));
+  ASSERT_TRUE(encoders[3].encode("a|b", records, why, &lookups));
+  ASSERT_EQ(lookups.size(), 3u);
+  EXPECT_EQ(lookups[0].table, 0u);
+  EXPECT_EQ(lookups[0].hash, hash_value(std::string_view("alice"), column_seed("user", 0)));
+  EXPECT_EQ(lookups[2].table, 2u);
+  EXPECT_EQ(lookups[2].hash, hash_value(std::string_view("b"), column_seed("tags", 0)));
 }
 
 }  // namespace

@@ -1,0 +1,88 @@
+#pragma once
+// Encodes the values of a column: what a label, a number, a category or a key is in a data file.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lazydp/data/file/file_layout.h"
+#include "lazydp/data/schema.h"
+
+namespace lazydp {
+
+// A value that a table was asked for.
+struct Lookup {
+  std::size_t table = 0;   // index among the tables
+  std::uint64_t hash = 0;  // stands for the value
+};
+
+// Encodes the values of one column as its schema says, for any reader: equal values have equal rows
+// in every file of a schema. Nothing in it changes: threads may share it.
+class ColumnEncoder {
+ public:
+  // Returns one encoder for each column, in the schema's order. They point into the schema, which
+  // must outlive them and not change.
+  static std::vector<ColumnEncoder> all(const Schema& schema);
+  static std::vector<ColumnEncoder> all(Schema&& schema) = delete;
+
+  const Column& column() const { return *column_; }
+
+  // Returns whether the schema lists the value as missing.
+  bool missing(std::string_view value) const {
+    return value.empty() ? empty_is_missing_ : others_missing_ && is_listed(value);
+  }
+
+  // Writes the column's value into the open record of `out`; columns are encoded in the schema's
+  // order. Adds the values that tables were asked for to `lookups`, if there is one. Returns
+  // whether the value can be used; if not, `why` says why.
+  bool encode(std::string_view value, Records& out, std::string& why,
+              std::vector<Lookup>* lookups = nullptr) const;
+
+  // Finds the row of one value, not missing, of a categorical or a multi column. Returns whether
+  // the value can be used; if not, `why` says why.
+  bool find_row(std::string_view value, std::uint32_t& row, std::string& why,
+                std::vector<Lookup>* lookups = nullptr) const;
+
+ private:
+  ColumnEncoder(const Schema& schema, const Column& column);
+
+  bool encode_label(std::string_view value, Records& out, std::string& why) const;
+  bool encode_dense(std::string_view value, Records& out, std::string& why) const;
+  bool encode_multi(std::string_view value, Records& out, std::string& why,
+                    std::vector<Lookup>* lookups) const;
+  bool find_hash(std::string_view value, std::uint64_t& hash, std::string& why) const;
+  bool refuse(std::string_view value, std::string_view allowed, std::string& why) const;
+  bool is_listed(std::string_view value) const;
+
+  const Schema* schema_;
+  const Column* column_;
+  std::uint64_t seed_;
+  std::size_t place_ = 0;  // index among the columns of its role
+  std::size_t key_ = 0;    // index among the keys
+  std::size_t table_ = 0;  // index among the tables
+  bool empty_is_missing_;
+  bool others_missing_;
+};
+
+// Returns a value as an error message shows it: short, and safe on a terminal.
+std::string shown(std::string_view value);
+
+// The public hash from values to rows is the same on every machine and never changes.
+
+// Returns the seed of a column's own hash under the salt.
+std::uint64_t column_seed(std::string_view column, std::uint64_t salt);
+
+// Returns the hash that stands for a value; collisions are negligible.
+std::uint64_t hash_value(std::string_view value, std::uint64_t seed);
+std::uint64_t hash_value(std::uint64_t value, std::uint64_t seed);
+
+// Returns the row of a hash. Row 0 is reserved for missing values, unless it is the only one.
+std::uint32_t hashed_row(std::uint64_t hash, std::uint64_t rows);
+
+// Returns the hash of a key column's value, for splits and privacy units. Never 0: 0 means that the
+// example has no key.
+std::uint64_t hash_key(std::string_view value, std::uint64_t seed);
+
+}  // namespace lazydp
