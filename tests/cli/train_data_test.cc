@@ -136,6 +136,40 @@ TEST_F(TrainOnUsers, AnotherNumberOfExamplesIsAnotherMechanism) {
             std::string::npos);
 }
 
+// A run that went wrong says so on the screen and the page, which are secret, and on no card.
+TEST_F(TrainOnUsers, SaysWhenTheTrainingDiverged) {
+  const Words long_steps = {"train",    "--data",  "a.ldp",   "--dense-optimizer",
+                            "sgd",      "--lr",    "2000",    "--dense-lr",
+                            "300",      "--batch", "256",     "--noise-multiplier",
+                            "2",        "--steps", "80",      "--lr-schedule",
+                            "constant", "--out",   "diverged"};
+  const Ran ran = place_.run(long_steps);
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.err.find("careful: the training loss is"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.out.find("Careful: the training loss ended at"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("Careful: the normalised entropy is"), std::string::npos) << ran.out;
+  EXPECT_NE(contents(place_ / "diverged/report.html").find("Careful: the training loss ended at"),
+            std::string::npos);
+  EXPECT_EQ(contents(place_ / "diverged/model/card.json").find("areful"), std::string::npos);
+}
+
+TEST_F(TrainOnUsers, SaysWhenAStepHasAlmostNobody) {
+  const Ran ran = place_.run({"train", "--data", "a.ldp", "--batch", "4", "--steps", "3"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("Careful: a step expects 4 examples"), std::string::npos) << ran.out;
+}
+
+TEST_F(TrainOnUsers, ADryRunShowsAndExplainsWhatWasChosen) {
+  const Words flags = {"train", "--data", "a.ldp", "--privacy-unit", "user", "--dry-run"};
+  const auto json = place_.json(flags);
+  EXPECT_EQ(json["interaction"], "linear+cat+dot");
+  EXPECT_EQ(json["dense_optimizer"], "adam");
+  EXPECT_GT(json["table_rate"].get<double>(), 0.0);
+  const Ran ran = place_.run(flags);
+  EXPECT_NE(ran.out.find("all noise of the run adds up to 0.15"), std::string::npos) << ran.out;
+  EXPECT_NE(ran.out.find("never from the data"), std::string::npos) << ran.out;
+}
+
 TEST_F(TrainOnUsers, SplitsByUser) {
   const auto json = place_.json({"train", "--data", "a.ldp", "--split-by", "user", "--steps", "1"});
   EXPECT_EQ(json["split"], "by the hash of user, 10 % held out");

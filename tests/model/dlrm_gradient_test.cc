@@ -21,7 +21,8 @@ struct Mirror {
       : oracle{.bottom = f.model.shape().bottom,
                .top = f.model.shape().top,
                .parameters = {},
-               .concatenates = f.model.shape().interaction == Interaction::concat_dot} {
+               .concatenates = f.model.shape().interaction != Interaction::dot,
+               .linear = f.model.shape().interaction == Interaction::linear_concat_dot} {
     for (const float p : f.model.parameters()) oracle.parameters.push_back(p);
     for (std::size_t i = 0; i < f.batch.size; ++i) {
       dense.emplace_back(f.batch.dense.row(i).begin(), f.batch.dense.row(i).end());
@@ -98,8 +99,8 @@ void expect_oracle_gradients(DlrmFixture& f, const std::vector<float>& weight, c
   }
 }
 
-ModelShape concatenating(ModelShape shape) {
-  shape.interaction = Interaction::concat_dot;
+ModelShape with(Interaction interaction, ModelShape shape) {
+  shape.interaction = interaction;
   return shape;
 }
 
@@ -129,17 +130,19 @@ TEST_P(DlrmGradient, WithWeightsAfterAPassWithoutIsTheFiniteDifference) {
   expect_oracle_gradients(f, weight, f.model.backward(f.batch, weight));
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, DlrmGradient,
-                         ::testing::Values(tiny_shape(3, 5, {7}, {6, 3}), tiny_shape(1, 1, {}, {}),
-                                           tiny_shape(2, 8, {3, 1, 5}, {1}),
-                                           tiny_shape(8, 16, {6}, {10}),
-                                           concatenating(tiny_shape(3, 5, {7}, {6, 3})),
-                                           concatenating(tiny_shape(1, 1, {}, {}))),
-                         [](const auto& shape) {
-                           return std::to_string(shape.param.tables()) + "TablesDim" +
-                                  std::to_string(shape.param.dim) +
-                                  (shape.param.interaction == Interaction::dot ? "" : "Concat");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, DlrmGradient,
+    ::testing::Values(tiny_shape(3, 5, {7}, {6, 3}), tiny_shape(1, 1, {}, {}),
+                      tiny_shape(2, 8, {3, 1, 5}, {1}), tiny_shape(8, 16, {6}, {10}),
+                      with(Interaction::concat_dot, tiny_shape(3, 5, {7}, {6, 3})),
+                      with(Interaction::concat_dot, tiny_shape(1, 1, {}, {})),
+                      with(Interaction::linear_concat_dot, tiny_shape(3, 5, {7}, {6, 3})),
+                      with(Interaction::linear_concat_dot, tiny_shape(1, 1, {}, {}))),
+    [](const auto& shape) {
+      constexpr const char* kNames[] = {"", "Concat", "LinearConcat"};
+      return std::to_string(shape.param.tables()) + "TablesDim" + std::to_string(shape.param.dim) +
+             kNames[static_cast<std::size_t>(shape.param.interaction)];
+    });
 
 TEST(DlrmDeadUnits, HaveNoGradientAndTheRestIsRight) {
   const ModelShape shape = tiny_shape(3, 5, {7}, {6, 3});

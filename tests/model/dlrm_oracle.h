@@ -15,12 +15,13 @@ struct DlrmOracle {
   std::vector<std::size_t> top;     // widths after the interaction
   Vector parameters;
   bool concatenates = false;  // whether the top sees all vectors, not only the bottom's output
+  bool linear = false;  // whether the first coordinates of pooled vectors are added to the logit
 
   // The logit of one example.
   double logit(const Vector& dense, const std::vector<Vector>& pooled) const {
     std::size_t next = 0;
     Vector x = dense;
-    for (std::size_t k = 1; k < bottom.size(); ++k) x = relu(linear(x, bottom[k], next));
+    for (std::size_t k = 1; k < bottom.size(); ++k) x = relu(affine(x, bottom[k], next));
     std::vector<Vector> vectors = {x};
     vectors.insert(vectors.end(), pooled.begin(), pooled.end());
     if (concatenates) {
@@ -34,10 +35,12 @@ struct DlrmOracle {
       }
     }
     for (std::size_t k = 0; k < top.size(); ++k) {
-      x = linear(x, top[k], next);
+      x = affine(x, top[k], next);
       if (k + 1 < top.size()) x = relu(x);
     }
-    return x[0];
+    double sum = x[0];
+    for (const Vector& vector : pooled) sum += linear ? vector[0] : 0.0;
+    return sum;
   }
 
   double loss(const Vector& dense, const std::vector<Vector>& pooled, double label) const {
@@ -47,7 +50,7 @@ struct DlrmOracle {
 
  private:
   // Takes W, then b, from parameters[next] on.
-  Vector linear(const Vector& x, std::size_t out, std::size_t& next) const {
+  Vector affine(const Vector& x, std::size_t out, std::size_t& next) const {
     Vector y(out, 0.0);
     for (std::size_t o = 0; o < out; ++o) {
       for (const double value : x) y[o] += parameters[next++] * value;

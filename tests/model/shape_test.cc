@@ -46,6 +46,8 @@ TEST(NamedShape, JoinsTablesAndDenseFeaturesAtTheRightWidth) {
   ModelShape all_vectors = named_shape("small");
   all_vectors.interaction = Interaction::concat_dot;
   EXPECT_EQ(all_vectors.interaction_width(), 9u * 16 + 36);
+  all_vectors.interaction = Interaction::linear_concat_dot;  // adds to the logit, no column
+  EXPECT_EQ(all_vectors.interaction_width(), 9u * 16 + 36);
 }
 
 TEST(NamedShape, HasTheDenseParametersOfItsLayers) {

@@ -42,3 +42,28 @@ def test_the_program_and_the_example_fit(tmp_path, load):
     assert model.tables[0].mode == "mean"
     with safe_open(tmp_path / "run/model/model.safetensors", "pt") as file:
         assert json.loads(file.metadata()["lazydp.card"])["claim"] == card["claim"]
+
+
+@pytest.mark.parametrize("interaction", ["dot", "cat+dot", "linear+cat+dot"])
+def test_every_interaction_scores_as_the_program_does(tmp_path, load, interaction):
+    data = tmp_path / "some.ldp"
+    sizes = ["--rows", "50,70,9", "--examples", "300"]
+    subprocess.check_call([PROGRAM, "generate", *sizes, data], stdout=subprocess.DEVNULL)
+    run = ["--interaction", interaction, "--steps", "20", "--batch", "64", "--quiet"]
+    subprocess.check_call(
+        [PROGRAM, "train", "--data", data, *run, "--out", tmp_path / "run"],
+        stdout=subprocess.DEVNULL,
+    )
+    model, card = load(tmp_path / "run/model")
+    assert card["model"].get("interaction", "dot") == interaction
+    scores = subprocess.check_output([PROGRAM, "predict", tmp_path / "run", data], text=True)
+    shown = subprocess.check_output([PROGRAM, "inspect", data, "--show", "300"], text=True)
+    examples = [line.split("; ") for line in shown.splitlines() if ": label " in line]
+    dense = torch.tensor([[float(x) for x in numbers.split()[1:]] for _, numbers, _ in examples])
+    rows = [[int(r) for r in rows.split()[1:]] for _, _, rows in examples]
+    columns = torch.tensor(rows).T
+    bags = [(column.contiguous(), torch.arange(len(rows))) for column in columns]
+    with torch.no_grad():
+        probabilities = torch.sigmoid(model(dense, bags))
+    expected = torch.tensor([float(x) for x in scores.split()])
+    torch.testing.assert_close(probabilities, expected, rtol=1e-4, atol=2e-5)

@@ -166,6 +166,13 @@ double dense_rate_for(const Plan& plan, double of_sgd) {
 
 }  // namespace
 
+double noise_of_a_row(const Plan& plan) {
+  const Mechanism& m = plan.mechanism;
+  if (!(m.noise_multiplier > 0.0)) return 0.0;
+  return plan.table_rate * m.noise_multiplier * m.clip_norm / m.expected_batch *
+         root_of_summed_noise(plan);
+}
+
 Rates rates_for(const Defaults& defaults, const Plan& plan) {
   constexpr double kTables = 1.2, kDense = 0.7;
   const double noise = plan.mechanism.noise_multiplier;

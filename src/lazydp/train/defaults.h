@@ -62,4 +62,8 @@ Rates rates_for(const Defaults& defaults, const Plan& plan);
 
 inline constexpr double kNoiseOfARow = 0.15;
 
+// Returns the standard deviation to which the noise of all steps of a plan adds up on a weight of a
+// table under plain SGD without weight decay. 0 where the plan has no noise.
+double noise_of_a_row(const Plan& plan);
+
 }  // namespace lazydp

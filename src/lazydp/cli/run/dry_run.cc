@@ -12,6 +12,7 @@
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/training_run.h"
 #include "lazydp/data/synthetic/timing_dataset.h"
+#include "lazydp/train/defaults.h"
 #include "lazydp/train/memory_needs.h"
 #include "lazydp/train/plan.h"
 
@@ -63,6 +64,23 @@ double estimated_step_seconds(RunOptions options) {
   return median(seconds);
 }
 
+// Returns rates and rules, and the reason for a rate of tables that follows the noise.
+std::string training_in_words(const RunOptions& options) {
+  const Plan& plan = options.plan;
+  std::string text =
+      "learning rates " + shortest(plan.table_rate) + " (tables, " +
+      std::string(table_rule_name(plan.table_rule)) + ") and " + shortest(plan.dense_rate) +
+      " (MLPs, " + std::string(dense_rule_name(plan.dense_rule)) + "), schedule " +
+      plan.rate_schedule.text() + ", clip norm " + shortest(plan.mechanism.clip_norm) +
+      ", interaction " + std::string(interaction_name(options.model.shape.interaction));
+  const double noise = noise_of_a_row(plan);
+  if (noise > 0.0) {
+    text += ";\n           all noise of the run adds up to " + fixed(noise, 2) +
+            " on a weight of a table";
+  }
+  return text;
+}
+
 }  // namespace
 
 void dry_run(const RunOptions& options, const Output& output) {
@@ -91,11 +109,14 @@ void dry_run(const RunOptions& options, const Output& output) {
                        "), noise multiplier " + shortest(plan.mechanism.noise_multiplier) +
                        ", sampling rate " + shortest(plan.mechanism.sampling_rate)
                  : "no claim: " + why)
-         << "\n  memory   " << human_bytes(needs.total()) << " of "
+         << "\n  training " << training_in_words(options) << "\n  memory   "
+         << human_bytes(needs.total()) << " of "
          << human_bytes(static_cast<double>(available_memory())) << " available (tables "
          << human_bytes(needs.tables) << ", history " << human_bytes(needs.history) << ")\n"
          << "  time     about " << human_duration(seconds * last) << " (" << fixed(seconds * 1e3, 1)
          << " ms a step)\n"
+         << "What no flag says was chosen from the number of records, the budget and the schema, "
+            "never from the data.\n"
          << "Nothing was trained, and no data was read.\n";
   }
   Json json = {{"epsilon", why.empty() ? Json(cost) : Json()},
@@ -104,6 +125,12 @@ void dry_run(const RunOptions& options, const Output& output) {
                {"noise_multiplier", plan.mechanism.noise_multiplier},
                {"sampling_rate", plan.mechanism.sampling_rate},
                {"steps", last},
+               {"batch", options.batch},
+               {"table_rate", plan.table_rate},
+               {"dense_rate", plan.dense_rate},
+               {"dense_optimizer", dense_rule_name(plan.dense_rule)},
+               {"clip_norm", plan.mechanism.clip_norm},
+               {"interaction", interaction_name(options.model.shape.interaction)},
                {"memory_bytes", needs.total()},
                {"step_ms", seconds * 1e3},
                {"seconds", seconds * last},

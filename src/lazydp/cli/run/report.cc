@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/run/training_health.h"
 #include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/train/claim.h"
@@ -64,6 +65,11 @@ void print_paragraph(std::ostream& out, const std::string& text) {
 
 // Prints the grounds of each run's claim, then what no run claims.
 void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
+  for (const Finished& run : runs) {
+    for (const std::string& sign : signs_of_trouble(run.options, run.result)) {
+      print_paragraph(out, "Careful: " + sign + ".");
+    }
+  }
   for (const Finished& run : runs) {
     const Claim& claim = run.result.claim;
     print_paragraph(

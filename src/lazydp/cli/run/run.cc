@@ -17,6 +17,7 @@
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/cli/run/report.h"
 #include "lazydp/cli/run/run_progress.h"
+#include "lazydp/cli/run/training_health.h"
 #include "lazydp/cli/run/training_run.h"
 #include "lazydp/data/schema_json.h"
 #include "lazydp/train/memory_needs.h"
@@ -42,6 +43,7 @@ int take_steps(const RunOptions& options, const TrainingData& task, Trainer& tra
   CheckpointClock checkpoints(kept != nullptr ? kept->keeping : SaveOptions{});
   const Step last = trainer.last_step();
   FinalLoss loss(last);
+  LossWatch watch(last, trainer.now());
   bool stop = interrupts.signal() != 0;
   while (trainer.now() < last && !stop) {
     const StepReport& report = trainer.step(interrupts.signal() != 0);
@@ -49,6 +51,9 @@ int take_steps(const RunOptions& options, const TrainingData& task, Trainer& tra
     result.times.add(report);
     loss.add(report);
     progress.step(report, std::ref(epsilon));
+    if (const auto warning = watch.add(report); warning && options.task.learnable()) {
+      progress.say(*warning);
+    }
     const Step t = report.step;
     if (log != nullptr) log->step(report, is_tenth(t, last) ? epsilon() : std::nullopt);
     if (options.eval_every > 0 && t % options.eval_every == 0 && t < last) {
@@ -68,6 +73,7 @@ int take_steps(const RunOptions& options, const TrainingData& task, Trainer& tra
     }
   }
   result.loss = loss.mean();
+  result.first_loss = watch.first();
   if (trainer.now() >= last) return 0;
   return interrupts.signal() != 0 ? interrupts.signal() : SIGTERM;  // another rank's signal
 }

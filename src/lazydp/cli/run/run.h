@@ -21,11 +21,12 @@ namespace lazydp::cli {
 // published.
 struct RunResult {
   StepTimes times;
-  double seconds = 0.0;         // all steps, from the first to the last
-  double settle_seconds = 0.0;  // settling all rows at the end
-  double save_seconds = 0.0;    // the last checkpoint during the run
-  double loss = 0.0;            // mean over the last tenth of the steps
-  Metrics held_out;             // NaN if nothing was held out
+  double seconds = 0.0;              // all steps, from the first to the last
+  double settle_seconds = 0.0;       // settling all rows at the end
+  double save_seconds = 0.0;         // the last checkpoint during the run
+  double loss = 0.0;                 // mean over the last tenth of the steps
+  std::optional<double> first_loss;  // of the first steps, if they were taken in this session
+  Metrics held_out;                  // NaN if nothing was held out
   double bayes_auc = 0.0;
   double bayes_logloss = 0.0;
   Claim claim;

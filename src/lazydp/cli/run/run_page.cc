@@ -140,6 +140,9 @@ std::string run_page(const Finished& run, const std::vector<Json>& log) {
   page.warning(
       "Secret: losses, metrics and times on this page are computed from the data and are not "
       "covered by any ε. What may be published is the folder model/.");
+  for (const std::string& sign : signs_of_trouble(run.options, run.result)) {
+    page.warning("Careful: " + sign + ".");
+  }
   page.heading("Privacy");
   if (claim.holds) {
     page.paragraph("ε = " + rounded_up(claim.epsilon, 4) + " at δ = " + shortest(claim.delta) +
