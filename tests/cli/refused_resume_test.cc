@@ -65,9 +65,7 @@ class RefusedResume : public testing::Test {
     begin({"--noise-multiplier", "2", "--out", "noise-released"});
     begin({"--noise-multiplier", "2", "--out", "locked", "--no-release", "--key-file", "some.key"});
   }
-  static void TearDownTestSuite() {
-    at().reset();
-  }
+  static void TearDownTestSuite() { at().reset(); }
 
   // Each is refused in one line, and the folder is what it was, byte for byte.
   static void refuse(const std::string& run, const std::vector<Bad>& all) {
