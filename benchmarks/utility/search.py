@@ -30,9 +30,12 @@ SPACE: dict[str, list[str]] = {
     "clip-norm": ["0.3", "1", "3", "5"],
     "share": ["0.01", "0.03", "0.1"],  # of the data in an expected batch
     "epochs": ["5", "10", "20", "40"],
-    "interaction": ["dot", "cat+dot"],
+    "interaction": ["cat+dot", "linear+cat+dot"],
 }
-DENSE_RATES = {"sgd": ["0.05", "0.2", "0.5", "1", "2"], "adam": ["0.0005", "0.002", "0.005", "0.01"]}
+DENSE_RATES = {
+    "sgd": ["0.05", "0.2", "0.5", "1", "2"],
+    "adam": ["0.0005", "0.002", "0.005", "0.01"],
+}
 RESULTS = ["auc", "gauc", "logloss", "noise_multiplier", "batch", "steps", "seconds"]
 
 
@@ -54,8 +57,7 @@ def train(program: Path, flags: list[str]) -> dict:
     begin = time.monotonic()
     done = subprocess.run(
         [str(program), "train", *flags, "--threads", "1", "--quiet", "--json", "-"],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        capture_output=True,
         text=True,
         env=os.environ | {"OMP_WAIT_POLICY": "passive"},
     )

@@ -1,4 +1,4 @@
-"""A PyTorch DLRM trained by SGD as a native run was: what our SGD is measured against."""
+"""A PyTorch DLRM trained as a native run was, or by Adam: what our SGD is measured against."""
 
 from __future__ import annotations
 
@@ -30,9 +30,16 @@ def examples_of(program: Path, file: Path) -> Iterator[tuple[float, list[float],
 
 
 def torch_auc(
-    program: Path, card: dict, train_file: Path, test_file: Path, skip: int, seed: int
+    program: Path,
+    card: dict,
+    train_file: Path,
+    test_file: Path,
+    skip: int,
+    seed: int,
+    *,
+    adam: bool = False,
 ) -> dict:
-    """SGD in PyTorch with the settings of a native run's card.
+    """Trains in PyTorch with the settings of a native SGD run's card, or all weights by Adam.
 
     `skip` examples of the test file were trained on.
     """
@@ -73,14 +80,20 @@ def torch_auc(
             table.weight, -((1 / table.num_embeddings) ** 0.5), (1 / table.num_embeddings) ** 0.5
         )
     dense_layers = [*model.bottom.parameters(), *model.top.parameters()]
-    optimizer = torch.optim.SGD(
-        [
-            {"params": dense_layers, "lr": plan["dense_rate"]},
-            {"params": model.tables.parameters(), "lr": plan["table_rate"]},
-        ]
-    )
+    rows = list(model.tables.parameters())
+    optimizers: list[torch.optim.Optimizer] = [
+        torch.optim.Adam(dense_layers, lr=0.002)
+        if adam or plan["dense_optimizer"] == "adam"
+        else torch.optim.SGD(dense_layers, lr=plan["dense_rate"]),
+        torch.optim.SparseAdam(rows, lr=0.002)
+        if adam
+        else torch.optim.SGD(rows, lr=plan["table_rate"]),
+    ]
     steps, batch = plan["steps"], round(plan["expected_batch"])
-    scheduler = torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: max(0.0, 1 - t / steps))
+    schedulers = [
+        torch.optim.lr_scheduler.LambdaLR(optimizer, lambda t: max(0.0, 1 - t / steps))
+        for optimizer in optimizers
+    ]
     assert plan["rate_schedule"] == "poly:1", plan["rate_schedule"]
     labels, dense, ids = tensors(train_file)
     count = round(plan["expected_batch"] / plan["sampling_rate"])
@@ -90,11 +103,12 @@ def torch_auc(
         if at + batch > count:
             order, at = torch.randperm(count), 0
         which = order[at : at + batch]
-        optimizer.zero_grad()
+        model.zero_grad()
         logits = model(dense[which], bags_of(ids, which))
         functional.binary_cross_entropy_with_logits(logits, labels[which]).backward()
-        optimizer.step()
-        scheduler.step()
+        for optimizer, scheduler in zip(optimizers, schedulers, strict=True):
+            optimizer.step()
+            scheduler.step()
     if test_file != train_file:
         labels, dense, ids = tensors(test_file)
     which = torch.arange(skip, len(labels))
