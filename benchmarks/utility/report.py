@@ -5,7 +5,7 @@ python3 benchmarks/utility/report.py --tasks adult,apps@unit --runs 10
 
 Every run is `lazydp train` with its defaults, under a fresh secret seed. A run that was done is
 kept in --work and not repeated, so that the benchmark can be stopped and gone on with. Beside it
-stand, not private: SGD with its defaults, and a PyTorch model of the same shape trained by Adam; and
+stand, not private: SGD with its defaults, and a PyTorch model of the same shape under Adam; and
 private: logistic regression, by example or by unit, whose settings were chosen by the test data in
 its favour. With --algorithms, DP-SGD(F) and EANA are trained too.
 """
