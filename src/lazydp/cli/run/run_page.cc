@@ -2,6 +2,7 @@
 
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/run/report.h"
+#include "lazydp/cli/run/training_health.h"
 #include "lazydp/report/chart.h"
 #include "lazydp/report/html_page.h"
 
