@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <string>
 #include <vector>
 
 #include "lazydp/model/dlrm.h"
@@ -104,6 +106,12 @@ ModelShape with(Interaction interaction, ModelShape shape) {
   return shape;
 }
 
+std::string name_of(const ModelShape& shape) {
+  constexpr std::array kNames = {"", "Concat", "LinearConcat"};
+  return std::to_string(shape.tables()) + "TablesDim" + std::to_string(shape.dim) +
+         kNames.at(static_cast<std::size_t>(shape.interaction));
+}
+
 class DlrmGradient : public ::testing::TestWithParam<ModelShape> {};
 
 TEST_P(DlrmGradient, LossesAndLogitsAreTheOracles) {
@@ -138,11 +146,7 @@ INSTANTIATE_TEST_SUITE_P(
                       with(Interaction::concat_dot, tiny_shape(1, 1, {}, {})),
                       with(Interaction::linear_concat_dot, tiny_shape(3, 5, {7}, {6, 3})),
                       with(Interaction::linear_concat_dot, tiny_shape(1, 1, {}, {}))),
-    [](const auto& shape) {
-      constexpr const char* kNames[] = {"", "Concat", "LinearConcat"};
-      return std::to_string(shape.param.tables()) + "TablesDim" + std::to_string(shape.param.dim) +
-             kNames[static_cast<std::size_t>(shape.param.interaction)];
-    });
+    [](const auto& shape) { return name_of(shape.param); });
 
 TEST(DlrmDeadUnits, HaveNoGradientAndTheRestIsRight) {
   const ModelShape shape = tiny_shape(3, 5, {7}, {6, 3});
