@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lazydp/base/parallel.h"
+#include "lazydp/base/text/toml.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
@@ -209,9 +210,21 @@ double RunOptions::examples_sent() const {
          static_cast<double>(units.size());
 }
 
-FlagTexts with_examples_per_unit(FlagTexts given) {
-  if (protects_units(given) && !given.examples_per_unit) {
-    given.examples_per_unit = std::to_string(kUsualExamplesPerUnit);
+FlagTexts with_choices(FlagTexts given, const RunOptions& options) {
+  if (!options.task.file) return given;
+  const Plan& plan = options.plan;
+  const auto keep = [](Text& flag, std::string_view value) {
+    if (!flag) flag = value;
+  };
+  keep(given.lr, exact_text(plan.table_rate));
+  keep(given.dense_lr, exact_text(plan.dense_rate));
+  keep(given.dense_optimizer, dense_rule_name(plan.dense_rule));
+  keep(given.clip_norm, exact_text(plan.mechanism.clip_norm));
+  keep(given.interaction, interaction_name(options.model.shape.interaction));
+  if (protects_units(given)) {
+    keep(given.examples_per_unit, plan.examples_per_unit == kEveryExampleOfAUnit
+                                      ? "all"
+                                      : std::to_string(plan.examples_per_unit));
   }
   return given;
 }

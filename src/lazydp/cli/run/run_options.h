@@ -31,9 +31,10 @@ struct RunOptions {
   double examples_sent() const;
 };
 
-// Returns the flags with what a privacy unit sends, if one is given: a run's config.toml keeps it,
-// because another version may have another default.
-FlagTexts with_examples_per_unit(FlagTexts given);
+// Returns the flags with what was chosen for a data file where no flag named it: a run's
+// config.toml keeps that, so that a run which goes on keeps it too, whatever then is the number of
+// its steps, its budget, or the default of another version.
+FlagTexts with_choices(FlagTexts given, const RunOptions& options);
 
 // Throws UserError, or PrivacyError, for a run that cannot be trained. `taken`: the steps that a
 // run has taken, after which those of --more-steps and --more-epochs come.

@@ -195,9 +195,10 @@ void resume(const FlagTexts& given) {
   RunDirectory directory =
       first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
   const FlagTexts config = directory.config();
-  FlagTexts wanted = with_table_folder_in_full(with_examples_per_unit(merged(config, given)));
+  FlagTexts wanted = with_table_folder_in_full(merged(config, given));
   RunOptions options =
       choose_run(wanted, first_rank_first([&] { return steps_taken(directory, given, back); }));
+  wanted = with_choices(std::move(wanted), options);
   count_from_the_beginning(options.plan, wanted);
   const SaveOptions keeping = choose_keeping(wanted);
   require_equal_ranks(options, wanted);

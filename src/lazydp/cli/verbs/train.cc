@@ -14,9 +14,10 @@
 namespace lazydp::cli {
 
 void train(const FlagTexts& as_given) {
-  const FlagTexts given = with_table_folder_in_full(with_examples_per_unit(as_given));
-  choose_threads(given);
-  const RunOptions options = choose_run(given);
+  choose_threads(as_given);
+  const FlagTexts asked = with_table_folder_in_full(as_given);
+  const RunOptions options = choose_run(asked);
+  const FlagTexts given = with_choices(asked, options);
   require_equal_ranks(options, given);
   warn_of_large_budget(options.plan);
   const SaveOptions keeping = choose_keeping(given);
