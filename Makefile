@@ -59,7 +59,7 @@ bench-growth: build ## step time over batch, pooling, table size, dimension, thr
 bench-plugin: python ## time the plug-in beside plain PyTorch, interleaved (needs 16 GB of memory)
 	@scripts/bench_plugin.sh
 
-bench-utility: build ## AUC of SGD, LazyDP, DP-SGD(F) and EANA at epsilon 1, 3 and 8, over five seeds (takes hours; can be stopped and gone on with)
+bench-utility: build ## AUC at epsilon 8, 3 and 1 over a family of logs, beside other methods (hours; ARGUMENTS=--quick; goes on where it was)
 	@scripts/bench_utility.sh $(ARGUMENTS)
 
 bench-torch: python ## time the native program beside PyTorch, interleaved (needs 16 GB of memory)
