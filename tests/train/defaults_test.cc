@@ -14,14 +14,15 @@ namespace {
 // A plan of so many records as `lazydp train --data` makes it without flags, with that noise.
 Plan plan_of(std::uint64_t records, Record record, double noise_multiplier) {
   const Defaults defaults = defaults_for_file(records, record, kRecipes.back());
+  const auto size = static_cast<double>(records);
   Plan plan;
   plan.dense_rule = defaults.dense_rule;
-  plan.mechanism = {.sampling_rate = static_cast<double>(defaults.batch) / records,
+  plan.mechanism = {.sampling_rate = static_cast<double>(defaults.batch) / size,
                     .clip_norm = defaults.clip_norm,
                     .noise_multiplier = noise_multiplier,
                     .expected_batch = static_cast<double>(defaults.batch)};
   plan.steps = static_cast<Step>(
-      std::max(1.0, std::round(defaults.epochs * records / static_cast<double>(defaults.batch))));
+      std::max(1.0, std::round(defaults.epochs * size / static_cast<double>(defaults.batch))));
   plan.rate_schedule = {.shape = defaults.shape,
                         .warmup = static_cast<Step>(defaults.warmup * plan.steps)};
   const Rates rates = rates_for(defaults, plan);

@@ -46,17 +46,7 @@ constexpr Defaults kFilePrivate = {.batch = 8192,
                                    .shape = Schedule::Shape::polynomial,
                                    .clip_norm = 1,
                                    .epsilon = 8};
-// A unit's mean gradient is shorter than an example's.
-constexpr Defaults kUnitPrivate = {.batch = 8192,
-                                   .epochs = 20,
-                                   .table_rate = 100,
-                                   .dense_rate = 0.5,
-                                   .dense_rule = DenseRule::adam,
-                                   .rates_follow_noise = true,
-                                   .warmup = 0.1,
-                                   .shape = Schedule::Shape::polynomial,
-                                   .clip_norm = 0.3,
-                                   .epsilon = 8};
+constexpr double kUnitClipNorm = 0.3;  // a unit's mean gradient is shorter than an example's
 constexpr Defaults kLargePrivate = {.batch = 16384,
                                     .epochs = 10,
                                     .table_rate = 30,
@@ -107,7 +97,8 @@ Defaults defaults_for_file(std::uint64_t records, Record record, const Recipe& r
     defaults.table_rate *= std::sqrt(static_cast<double>(defaults.batch) / found_for);
     return defaults;
   }
-  Defaults defaults = record == Record::unit ? kUnitPrivate : kFilePrivate;
+  Defaults defaults = kFilePrivate;
+  if (record == Record::unit) defaults.clip_norm = kUnitClipNorm;
   // Many units cost little noise each; of few, a step takes as many as it can get.
   const double wanted = record == Record::unit ? 16.0 * std::sqrt(static_cast<double>(records))
                                                : static_cast<double>(records) / 16.0;
