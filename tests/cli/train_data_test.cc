@@ -170,6 +170,20 @@ TEST_F(TrainOnUsers, ADryRunShowsAndExplainsWhatWasChosen) {
   EXPECT_NE(ran.out.find("never from the data"), std::string::npos) << ran.out;
 }
 
+TEST_F(TrainOnUsers, AnotherRuleTakesARateOfItsOwn) {
+  const Words begin = {"train",   "--data", "a.ldp", "--batch", "256",
+                       "--steps", "4",      "--out", "k",       "--noise-multiplier",
+                       "1"};
+  ASSERT_EQ(place_.run(begin).code, 0) << place_.last().err;
+  const std::string kept = contents(place_ / "k/config.toml");
+  EXPECT_NE(kept.find("dense-optimizer = \"adam\""), std::string::npos) << kept;
+  EXPECT_NE(kept.find("dense-lr = \"0.02\""), std::string::npos) << kept;
+  const Ran ran =
+      place_.run({"resume", "k", "--dense-optimizer", "sgd", "--more-steps", "2", "--branch"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(contents(place_ / "k/config.toml").find("dense-lr = \"0.5\""), std::string::npos);
+}
+
 TEST_F(TrainOnUsers, SplitsByUser) {
   const auto json = place_.json({"train", "--data", "a.ldp", "--split-by", "user", "--steps", "1"});
   EXPECT_EQ(json["split"], "by the hash of user, 10 % held out");

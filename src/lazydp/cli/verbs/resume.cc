@@ -35,6 +35,11 @@ FlagTexts merged(FlagTexts config, const FlagTexts& given) {
   if (given.privacy_unit && given.privacy_unit != config.privacy_unit) {
     config.examples_per_unit.reset();
   }
+  // A learning rate that was kept for one rule means something else to another.
+  if (given.dense_optimizer && given.dense_optimizer != config.dense_optimizer) {
+    config.dense_lr.reset();
+  }
+  if (given.table_optimizer && given.table_optimizer != config.table_optimizer) config.lr.reset();
   for (const Flag& flag : all_flags()) {
     if (given.*flag.value) config.*flag.value = given.*flag.value;
   }
