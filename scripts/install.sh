@@ -59,6 +59,7 @@ need_fuzz() {
 }
 need_lint() {
   need_test
+  need_bench # the benchmarks are linted too
   need clang-tidy-14 command -v "$clang_tidy"
   need libomp-14-dev # clang's own omp.h
 }
