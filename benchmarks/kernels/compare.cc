@@ -1,6 +1,7 @@
 #include "benchmarks/kernels/compare.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 
@@ -21,7 +22,8 @@ struct Measured {
   double quantile(double q) const {
     std::vector<double> sorted = seconds;
     std::ranges::sort(sorted);
-    return sorted[static_cast<std::size_t>(q * static_cast<double>(sorted.size() - 1) + 0.5)];
+    return sorted[static_cast<std::size_t>(
+        std::lround(q * static_cast<double>(sorted.size() - 1)))];
   }
 };
 
@@ -82,7 +84,7 @@ void print(const Claim& claim, const std::map<std::string, Measured>& measured) 
 
 }  // namespace
 
-void add(Timed timed) {
+void add(const Timed& timed) {
   benchmark::RegisterBenchmark(timed.name.c_str(), [timed](benchmark::State& state) {
     set_thread_count(timed.threads);
     for (auto _ : state) timed.run();

@@ -32,7 +32,7 @@ struct Claim {
 };
 
 // Registers with Google Benchmark, which interleaves the repetitions of everything in random order.
-void add(Timed timed);
+void add(const Timed& timed);
 void add(Claim claim);
 
 // Runs all that was registered and prints the claims beside what was measured.

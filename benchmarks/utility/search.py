@@ -2,9 +2,11 @@
 
 python3 benchmarks/utility/search.py --tasks apps,ratings --epsilons 8,1 --configurations 64
 
-Configurations are drawn from a public space by a fixed seed, the same for all tasks, so that a
-column of the table can be read across tasks. A row that is there is not computed again, so that a
-search can be stopped and gone on with. Two runs train at a time, on one core each.
+Configuration 0 is the defaults. The others are drawn around them from a public space by a fixed
+seed, the same for all tasks, so that a column of the table can be read across tasks: batch and
+learning rates as multiples of what the program would choose, everything else by value. A row that
+is there is not computed again, so that a search can be stopped and gone on with. Two runs train at
+a time, on one core each. `benchmarks/utility/distances.py` reads the table.
 """
 
 from __future__ import annotations
@@ -22,35 +24,47 @@ from pathlib import Path
 from tasks import ALL_TASKS, task_flags
 
 ROOT = Path(__file__).parents[2]
-# What is drawn, uniformly and independently: values of flags of `lazydp train`.
+# What is drawn, uniformly and independently. "x": a multiple of the default.
 SPACE: dict[str, list[str]] = {
-    "dense-optimizer": ["sgd", "adam"],
-    "lr": ["1", "2", "5", "10", "20", "50"],
-    "dense-lr": [],  # chosen by the optimizer
-    "clip-norm": ["0.3", "1", "3", "5"],
-    "share": ["0.01", "0.03", "0.1"],  # of the data in an expected batch
-    "epochs": ["5", "10", "20", "40"],
-    "interaction": ["cat+dot", "linear+cat+dot"],
-}
-DENSE_RATES = {
-    "sgd": ["0.05", "0.2", "0.5", "1", "2"],
-    "adam": ["0.0005", "0.002", "0.005", "0.01"],
+    "batch x": ["0.25", "0.5", "1", "1", "2", "4"],
+    "lr x": ["0.2", "0.4", "0.7", "1", "1.5", "2.5", "5"],
+    "dense-lr x": ["0.15", "0.3", "0.6", "1", "1.7", "3"],
+    "epochs": ["5", "10", "20", "20", "40"],
+    "clip-norm": ["", "0.1", "0.3", "1", "3"],
+    "interaction": ["", "", "dot", "cat+dot"],
+    "dim": ["", "", "8", "32"],
 }
 RESULTS = ["auc", "gauc", "logloss", "noise_multiplier", "batch", "steps", "seconds"]
 
 
-def draw(seed: int) -> dict[str, str]:
-    chance = random.Random(seed)
-    chosen = {flag: chance.choice(values) for flag, values in SPACE.items() if values}
-    chosen["dense-lr"] = chance.choice(DENSE_RATES[chosen["dense-optimizer"]])
-    return chosen
+def draw(number: int) -> dict[str, str]:
+    """The configuration of a number; an empty value leaves the choice to the program."""
+    if number == 0:
+        return dict.fromkeys(SPACE, "")
+    chance = random.Random(number)
+    return {name: chance.choice(values) for name, values in SPACE.items()}
 
 
-def flags_of(chosen: dict[str, str]) -> list[str]:
+def named_flags(chosen: dict[str, str]) -> list[str]:
     words = []
     for flag, value in chosen.items():
-        words += ["--sampling-rate" if flag == "share" else f"--{flag}", value]
+        if value and not flag.endswith(" x"):
+            words += [f"--{flag}", value]
     return words
+
+
+def flags_of(program: Path, task: list[str], chosen: dict[str, str]) -> list[str]:
+    """Flags of a configuration; a dry run says what its multiples are multiples of."""
+    flags = [*task, *named_flags(chosen)]
+    if any(chosen[name] for name in chosen if name.endswith(" x")):
+        usual = train(program, [*flags, "--dry-run"])
+        batch = round(usual["batch"] * float(chosen["batch x"]))
+        most = int(usual["batch"] / usual["sampling_rate"])
+        flags += ["--batch", str(max(1, min(batch, most)))]
+        usual = train(program, [*flags, "--dry-run"])
+        flags += ["--lr", repr(usual["table_rate"] * float(chosen["lr x"]))]
+        flags += ["--dense-lr", repr(usual["dense_rate"] * float(chosen["dense-lr x"]))]
+    return flags
 
 
 def train(program: Path, flags: list[str]) -> dict:
@@ -110,7 +124,8 @@ def main() -> None:
         row = {"task": task, "epsilon": epsilon, "configuration": str(number), **chosen}
         if table.has(row):
             return
-        result = train(arguments.program, [*flags, *flags_of(chosen), "--epsilon", epsilon])
+        budget = [*flags, "--epsilon", epsilon]
+        result = train(arguments.program, flags_of(arguments.program, budget, chosen))
         if "error" in result:
             print(f"{task} {epsilon} {number}: {result['error']}", flush=True)
             return

@@ -84,7 +84,7 @@ ModelChoice choose_model(const FlagTexts& given, const TrainingFile* data) {
 
   if (data != nullptr) take_sizes_of(given, *data, shape);
   if (given.rows) shape.table_rows = parse_rows(*given.rows);
-  if (given.dim) shape.dim = whole_number("dim", *given.dim, 1, kAnySize);
+  if (given.dim) shape.bottom.back() = shape.dim = whole_number("dim", *given.dim, 1, kAnySize);
   if (given.bottom) shape.bottom = parse_widths("bottom", *given.bottom);
   if (given.top) shape.top = parse_widths("top", *given.top);
   if (given.pooling) shape.pooling = whole_number("pooling", *given.pooling, 1, kAnySize);
