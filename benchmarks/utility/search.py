@@ -141,6 +141,7 @@ def main() -> None:
         for number in range(arguments.configurations):
             for epsilon in arguments.epsilons.split(","):
                 jobs.append((task, flags, epsilon, number))
+    jobs.sort(key=lambda job: job[3])  # a search that is stopped has tried as much on every task
     with ThreadPoolExecutor(2) as pool:
         list(pool.map(one, jobs))
 
