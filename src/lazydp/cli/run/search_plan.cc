@@ -126,7 +126,8 @@ struct Kind {
 bool fits(double each, const Budget& all, std::map<std::string, Kind>& kinds,
           PrivateSearch& search) {
   search.training.clear();
-  for (auto& [name, kind] : kinds) {
+  for (auto& named : kinds) {
+    Kind& kind = named.second;
     const auto noise = find_noise_for_budget(
         {each, all.delta}, [&](double sigma) { return ledger_of(kind.plan, sigma); },
         Accountant::rdp);
