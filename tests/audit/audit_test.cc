@@ -85,7 +85,7 @@ TEST_P(EveryKindOfRun, BreaksItWithHalfOfIt) {
   EXPECT_TRUE(audited(0.5).caught());
 }
 
-TEST_P(EveryKindOfRun, BreaksItWhereRowsThatNobodyUsesHaveNone) {
+TEST_P(EveryKindOfRun, BreaksItWhereUnusedRowsHaveNone) {
   AuditPlan plan{.run = GetParam().run, .runs = 400, .seed = 1};
   plan.run.recipe = recipe("eana");
   plan.run.folder = folder();

@@ -19,7 +19,7 @@ TEST(TrainOnData, IsTrainingOnWhatTheFileHolds) {
   const ClickTask click = make_click_task(ClickSize::small);
   write_data_file((place / "click.ldp").string(), "click", {click.train.get()}, 1);
   write_data_file((place / "held.ldp").string(), "click", {click.held_out.get()}, 1);
-  // What is chosen otherwise by what the data is.
+  // The settings that would otherwise follow the kind of data.
   const Words rest = {"--interaction",
                       "dot",
                       "--lr",
@@ -64,7 +64,7 @@ class TrainOnUsers : public testing::Test {
  protected:
   TrainOnUsers() {
     place_.write("s.toml", kUserSchema);
-    place_.write("a.csv", user_lines(6000) + kTwoLinesOfNobody);
+    place_.write("a.csv", user_lines(6000) + kTwoLinesWithoutUser);
     place_.run({"convert", "csv", "--schema", "s.toml", "a.csv", "a.ldp"});
   }
 
@@ -153,7 +153,7 @@ TEST_F(TrainOnUsers, SaysWhenTheTrainingDiverged) {
   EXPECT_EQ(contents(place_ / "diverged/model/card.json").find("areful"), std::string::npos);
 }
 
-TEST_F(TrainOnUsers, SaysWhenAStepHasAlmostNobody) {
+TEST_F(TrainOnUsers, SaysWhenAStepHasHardlyAnExample) {
   const Ran ran = place_.run({"train", "--data", "a.ldp", "--batch", "4", "--steps", "3"});
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_NE(ran.out.find("Careful: a step expects 4 examples"), std::string::npos) << ran.out;

@@ -23,10 +23,10 @@ namespace fs = std::filesystem;
 // Four candidates of two kinds that train in no time.
 constexpr const char* kGrid = "steps = [4, 6]\nbatch = 64\nlr = [0.1, 1]\n";
 
-// 6002 examples: thirty of each of 200 users, and two of nobody.
+// 6002 examples: thirty of each of 200 users, and two without a user.
 void write_data(const Workplace& at, int positive) {
   at.write("s.toml", kUserSchema);
-  at.write("a.csv", user_lines(6000, 0, positive) + kTwoLinesOfNobody);
+  at.write("a.csv", user_lines(6000, 0, positive) + kTwoLinesWithoutUser);
   ASSERT_EQ(at.run({"convert", "csv", "--quiet", "--schema", "s.toml", "a.csv", "a.ldp"}).code, 0);
 }
 

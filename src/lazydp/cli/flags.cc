@@ -171,9 +171,9 @@ constexpr std::array kFlags = {
     Flag{"--delta", &G::delta, kMechanism | kAudit | kTune, "D", kPrivacy,
          "at which epsilon is stated, below 1 / examples; at most 1e-6"},
     Flag{"--force", &G::force, kMechanism | release_flags | kTune, "", kPrivacy,
-         "take a delta that is not below 1 / examples, which allows giving somebody's data away"},
+         "take a delta that is not below 1 / examples, which allows giving a person's data away"},
     Flag{"--accountant", &G::accountant, kMechanism, "rdp|pld", kPrivacy,
-         "who computes epsilon; pld (lazydp privacy: also both)"},
+         "computes epsilon; pld (lazydp privacy: also both)"},
     Flag{"--privacy-unit", &G::privacy_unit, kTrain | kTune, "example|COLUMN", kPrivacy,
          "what is protected: an example, or all examples of one value of a key column; example"},
     Flag{

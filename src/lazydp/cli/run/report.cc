@@ -103,7 +103,7 @@ void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
     if (!run.result.claim.holds || run.options.delta < 1.0 / examples) continue;
     print_paragraph(out, "Careful: delta " + shortest(run.options.delta) + " is not below 1 / " +
                              with_commas(examples) +
-                             " examples; that allows somebody's data to be given away.");
+                             " examples; that allows a person's data to be given away.");
   }
 }
 
