@@ -83,6 +83,11 @@ RunOptions choose_candidate(const FlagTexts& flags, const std::string& words) {
   const std::string why =
       no_claim(options.plan, !options.seed, options.sampling == Sampling::poisson);
   if (!why.empty()) refuse_candidate(words, why);
+  if (!spent_before(options.plan).empty()) {
+    refuse_candidate(words,
+                     "its initial model has spent some epsilon, which the search does not count; "
+                     "release the best of a search without it, or begin with a public model");
+  }
   return options;
 }
 
