@@ -83,6 +83,16 @@ constexpr std::array kFlags = {
          "what the top MLP sees: dot products of all pairs of vectors, and the bottom MLP's output "
          "or all vectors; linear: the first number of a row also acts on the score directly; "
          "linear+cat+dot for --data, else dot"},
+    Flag{
+        "--init", &G::init, kTrain | release_flags, "DIR|FILE", kModel,
+        "begin with the weights of a released model, or of a file of such weights, in the place of "
+        "random ones; what it has spent counts (to go on with a run: where it lies now)"},
+    Flag{"--init-is-public", &G::init_is_public, kTrain, "", kModel,
+         "whoever sees the initial model learns nothing of your data from it: you say so, and the "
+         "card repeats it"},
+    Flag{"--freeze", &G::freeze, kTrain, "tables|dense|NAME,...", kModel,
+         "parts that keep their weights, with neither gradient nor noise: all tables, all MLPs, "
+         "bottom, top, a layer (top.0), a table (tables.3) or a column"},
 
     Flag{"--synthetic", &G::synthetic, kShapes | kTune, "DATA", kData,
          "click, click:large, uniform, zipf:S or skew:36|10|0.6; click for small, else uniform"},

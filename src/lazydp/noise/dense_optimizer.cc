@@ -63,7 +63,13 @@ std::string_view dense_rule_name(DenseRule rule) {
 }
 
 DenseOptimizer::DenseOptimizer(DenseRule rule, std::size_t weights)
-    : rule_(rule), first_(has_first(rule) ? weights : 0), second_(has_second(rule) ? weights : 0) {}
+    : DenseOptimizer(rule, weights, {{0, weights}}) {}
+
+DenseOptimizer::DenseOptimizer(DenseRule rule, std::size_t weights, std::vector<IndexRange> trained)
+    : rule_(rule),
+      trained_(std::move(trained)),
+      first_(has_first(rule) ? weights : 0),
+      second_(has_second(rule) ? weights : 0) {}
 
 std::vector<std::span<float>> DenseOptimizer::state() {
   std::vector<std::span<float>> state;
@@ -88,7 +94,13 @@ void DenseOptimizer::update(std::span<float> weights, std::span<const float> gra
       for (std::size_t j = 0; j < count; ++j) mean[j] = scale * gradient[i + j];
       const NoisyRow row = {mean.data(), i / kRow, 1.0f, std};
       if (step.noise_std > 0.0) cells.add({&row, 1}, count);
-      apply(weights.subspan(i, count), std::span(mean).first(count), i, step.rate);
+      for (const IndexRange& range : trained_) {
+        const std::size_t first = std::max(i, range.first);
+        const std::size_t last = std::min(i + count, range.first + range.count);
+        if (first >= last) continue;
+        apply(weights.subspan(first, last - first),
+              std::span(mean).subspan(first - i, last - first), first, step.rate);
+      }
     }
   });
 }

@@ -39,6 +39,9 @@ class DenseOptimizer {
  public:
   DenseOptimizer(DenseRule rule, std::size_t weights);
 
+  // Moves only the weights in `trained`, ranges that ascend; the others keep their values.
+  DenseOptimizer(DenseRule rule, std::size_t weights, std::vector<IndexRange> trained);
+
   // Computes mean = (gradient + noise of step t) / divisor; the rule then moves the weights by it.
   void update(std::span<float> weights, std::span<const float> gradient, Step t,
               const DenseStep& step, const NoiseSource& noise);
@@ -55,6 +58,7 @@ class DenseOptimizer {
   void apply(std::span<float> weights, std::span<const float> mean, std::size_t first, double rate);
 
   DenseRule rule_;
+  std::vector<IndexRange> trained_;
   Step steps_ = 0;
   std::vector<float> first_;   // momentum, Adam: a running mean
   std::vector<float> second_;  // Adam, Adagrad: a running mean, or a sum, of squares

@@ -138,6 +138,7 @@ struct TableOptimizerOptions {
   NoisePolicy policy = NoisePolicy::lazy_aggregated;
   WeightDecay decay = WeightDecay::off;  // whether any step will decay weights
   NoisePasses passes = NoisePasses::fused;
+  std::span<const std::size_t> frozen = {};  // tables that keep their weights, ascending
 };
 
 // Makes an optimizer and its clock. `tables` and `noise` must outlive them. Momenta, if the rule

@@ -43,6 +43,9 @@ std::string in_words(const Trainer& trainer) {
       << (units ? " units" : " examples")
       << ", is treated as public; the released model is protected, intermediate states "
          "are not";
+  if (const auto& initial = trainer.plan().initial) {
+    out << "; it began with a model, " << in_words(*initial);
+  }
   return out.str();
 }
 

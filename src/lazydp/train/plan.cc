@@ -61,6 +61,10 @@ SampledGaussian event_of(const Plan& plan, Step t) {
   return {plan.mechanism.sampling_rate, plan.recipe.noise == NoisePolicy::none ? 0.0 : sigma, 1};
 }
 
+Ledger spent_before(const Plan& plan) {
+  return plan.initial ? plan.initial->spent : Ledger();
+}
+
 double noise_for(const Plan& plan, Step now, const Ledger& spent) {
   const auto ledger = [&](double noise_multiplier) {
     Plan trial = plan;
@@ -76,9 +80,10 @@ double noise_for(const Plan& plan, Step now, const Ledger& spent) {
                        " steps without noise; give --noise-multiplier to go on without a claim");
   }
   std::ostringstream message;
-  message << "epsilon is " << budget.epsilon << ", of which " << spent.steps()
-          << " steps have spent " << before
-          << ": no noise is enough for more steps; raise epsilon, or release what there is";
+  message << "epsilon is " << budget.epsilon << ", of which " << spent.steps() << " steps "
+          << (now == 0 ? "of the initial model " : "") << "have spent " << before
+          << ": no noise is enough for more steps; raise epsilon"
+          << (now == 0 ? "" : ", or release what there is");
   throw PrivacyError(message.str());
 }
 

@@ -7,11 +7,13 @@
 #include <optional>
 
 #include "lazydp/base/types.h"
+#include "lazydp/model/frozen_parts.h"
 #include "lazydp/noise/dense_optimizer.h"
 #include "lazydp/noise/table_optimizer.h"
 #include "lazydp/privacy/accountant.h"
 #include "lazydp/privacy/calibration.h"
 #include "lazydp/privacy/ledger.h"
+#include "lazydp/train/initial_model.h"
 #include "lazydp/train/recipe.h"
 #include "lazydp/train/schedule.h"
 
@@ -28,6 +30,8 @@ struct Plan {
   DenseRule dense_rule = DenseRule::sgd;
   TableRule table_rule = TableRule::sgd;  // a rule under which noise may wait
   double weight_decay = 0.0;              // on table rows
+  FrozenParts frozen;                     // keep the weights that they have
+  std::optional<InitialModel> initial;    // whose weights the run begins with; none: random ones
   Schedule rate_schedule;
   Schedule noise_schedule;
   Schedule clip_schedule;
@@ -62,10 +66,18 @@ DenseStep dense_step(const Plan& plan, Step t);
 // Returns the mechanism by which step t of the plan reads the data.
 SampledGaussian event_of(const Plan& plan, Step t);
 
+// Returns what was spent before the run's first step: by its initial model, if it has one.
+Ledger spent_before(const Plan& plan);
+
 // Returns the smallest base noise multiplier with which a run that has spent `spent` on steps 1 …
 // now takes the plan's other steps, under its schedule, within its budget. If there is none, throws
 // UserError, or PrivacyError if the spending is the cause.
-double noise_for(const Plan& plan, Step now = 0, const Ledger& spent = {});
+double noise_for(const Plan& plan, Step now, const Ledger& spent);
+
+// The same at the beginning of a run.
+inline double noise_for(const Plan& plan) {
+  return noise_for(plan, 0, spent_before(plan));
+}
 
 // Returns the last step, plan.steps at most, through which a run that has spent `spent` on steps 1
 // … now stays within the plan's budget; `now` if it cannot afford another one.

@@ -52,19 +52,19 @@ StageTimes stages_without_data(const BenchOptions& options, const Measured& m) {
 
 void print_times(std::ostream& out, const BenchOptions& options,
                  const std::vector<Measured>& measured) {
-  const int kName = options.examples_per_unit > 0 ? 30 : 16;
+  const int name_width = options.examples_per_unit > 0 ? 30 : 16;
   constexpr int kNumber = 10;
   const auto cell = [&](const std::string& text) {
     out << std::right << std::setw(kNumber) << text;
   };
-  out << std::left << std::setw(kName) << "ms a step";
+  out << std::left << std::setw(name_width) << "ms a step";
   for (const char* head : {"median", "min", "p10", "p90", "data", "lateness", "noise/s"})
     cell(head);
   out << "\n";
   for (const Measured& m : measured) {
     const auto& ms = m.times.compute_ms();
     const std::optional<double> speed = noise_speed(options, m);
-    out << std::left << std::setw(kName) << m.name();
+    out << std::left << std::setw(name_width) << m.name();
     for (const double p : {0.5, 0.0, 0.1, 0.9}) cell(fixed(quantile(ms, p), 2));
     cell(fixed(m.times.stage_ms(Stage::data), 2));
     cell(fixed(m.lateness, 1));
