@@ -100,8 +100,8 @@ void print_bench(std::ostream& out, const BenchOptions& options,
       << "\n\n";
   print_times(out, options, measured);
   out << "\n  data: drawing the batch, not part of a step here. lateness: steps that the rows of a "
-         "batch\n  have waited for their noise, on average. noise/s: normals made and added by "
-         "who gives\n  every row its noise at every step.\n\n";
+         "batch\n  have waited for their noise, on average. noise/s: normals a second, where every "
+         "row\n  gets noise at every step.\n\n";
   print_ratios(out, measured);
 }
 
