@@ -51,9 +51,7 @@ struct Kind {
   std::uint64_t runs;
 };
 
-void PrintTo(const Kind& kind, std::ostream* out) {
-  *out << kind.name;
-}
+std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
 
 class EveryKindOfRun : public testing::TestWithParam<Kind> {
  protected:
