@@ -51,7 +51,9 @@ struct Kind {
   std::uint64_t runs;
 };
 
-std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
+std::ostream& operator<<(std::ostream& out, const Kind& kind) {
+  return out << kind.name;
+}
 
 class EveryKindOfRun : public testing::TestWithParam<Kind> {
  protected:

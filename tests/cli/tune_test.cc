@@ -142,8 +142,8 @@ TEST_F(Tune, KilledAtAnyMomentEndsInTheSameModel) {
 }
 
 TEST_F(Tune, ADryRunSaysWhatItWouldCostAndMakesNothing) {
-  const auto numbers = place_.json({"tune", "--grid", "grid.toml", "--data", "a.ldp", "--epsilon", "3",
-                                "--dry-run", "--out", "out"});
+  const auto numbers = place_.json({"tune", "--grid", "grid.toml", "--data", "a.ldp", "--epsilon",
+                                    "3", "--dry-run", "--out", "out"});
   ASSERT_EQ(place_.last().code, 0) << place_.last().err;
   EXPECT_NEAR(numbers.at("trials_mean").get<double>(), 10, 1e-6);
   EXPECT_LT(numbers.at("candidate_epsilon").get<double>(), 3);
@@ -153,8 +153,8 @@ TEST_F(Tune, ADryRunSaysWhatItWouldCostAndMakesNothing) {
               1e-12);
   EXPECT_FALSE(fs::exists(place_ / "out"));
   EXPECT_NE(place_.last().out.find("10 expected"), std::string::npos) << place_.last().out;
-  const auto lower = place_.json({"tune", "--grid", "grid.toml", "--data", "a.ldp", "--epsilon", "3",
-                              "--dry-run", "--trials-mean", "100"});
+  const auto lower = place_.json({"tune", "--grid", "grid.toml", "--data", "a.ldp", "--epsilon",
+                                  "3", "--dry-run", "--trials-mean", "100"});
   EXPECT_LT(lower.at("candidate_epsilon").get<double>(),
             numbers.at("candidate_epsilon").get<double>())
       << "more trials leave less for each";
