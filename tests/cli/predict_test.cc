@@ -141,6 +141,8 @@ TEST_F(ModelForText, RefusesTextThatItCannotScoreAndNamesTheLine) {
   refuse({"run", "new.csv"}, 2, "the column 'user' is twice");
   place_.write("new.csv", "age,user,tags\n1,\"u1,t1\n");
   refuse({"run", "new.csv"}, 2, "new.csv:2: a quote does not end");
+  place_.write("new.csv", "age,user,tags\n1,u1,t1\n1,u1," + std::string(2 << 20, 'x') + "\n");
+  refuse({"run", "new.csv"}, 2, "new.csv:3: the line is longer than 1048576 bytes");
   place_.write("new.csv", "");
   refuse({"run", "new.csv"}, 2, "there is nothing in 'new.csv'");
   place_.write("new.csv", "age,user,tags\n1,u1,t1\n");

@@ -49,10 +49,12 @@ ScoringText::ScoringText(const Schema& schema, ScoringTextOptions options)
 bool ScoringText::next_line(std::string_view& line) {
   do {
     while (rest_.empty()) {
+      if (block_.then_too_long) {
+        ++line_;
+        refuse_line("the line is longer than " + std::to_string(kMaxLineBytes) + " bytes");
+      }
       if (!blocks_.next(block_)) return false;
       rest_ = block_.text;
-      if (rest_.empty() && block_.then_too_long) ++line_;
-      if (block_.then_too_long) refuse_line("a line is longer than a megabyte");
     }
     const std::size_t end = rest_.find('\n');
     line = rest_.substr(0, end);
