@@ -65,6 +65,7 @@ class Column:
         self.seed = self.hash(column["name"].encode(), int(schema["salt"]))
 
     def number(self, value: str | None) -> float:
+        value = value and value.strip(" ") if self.trim else value
         if value is None or value in self.missing:
             return 0.0
         number = float(int(value) if self.column.get("integer") else float(value))

@@ -36,7 +36,7 @@ def text_of(value: object) -> str | None:
     if isinstance(value, (float, np.floating)):
         if value != value:
             return None
-        if value == int(value) and abs(value) < _EXACT if np.isfinite(value) else False:
+        if abs(value) < _EXACT and value == int(value):
             return str(int(value))
         return str(value)
     if type(value).__name__ in ("NAType", "NaTType"):  # pandas

@@ -3,8 +3,10 @@
 import http.client
 import json
 import re
+import socket
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -24,10 +26,19 @@ def run_folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def connection(run_folder):
-    program = [sys.executable, "-u", ROOT / "examples/serve/serve.py", run_folder, "--port", "0"]
-    with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as server:
-        port = re.search(r":(\d+)", server.stdout.readline())
-        yield http.client.HTTPConnection("127.0.0.1", int(port[1]), timeout=30)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    program = [sys.executable, ROOT / "examples/serve/serve.py", run_folder, "--port", str(port)]
+    with subprocess.Popen(program, stdout=subprocess.DEVNULL) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+        for _ in range(300):
+            try:
+                connection.connect()
+                break
+            except OSError:
+                time.sleep(0.1)
+        yield connection
         server.terminate()
 
 
