@@ -34,11 +34,10 @@ def text_of(value: object) -> str | None:
     if isinstance(value, (int, np.integer)):
         return str(int(value))
     if isinstance(value, (float, np.floating)):
-        if value != value:
+        number = float(value)
+        if number != number:
             return None
-        if abs(value) < _EXACT and value == int(value):
-            return str(int(value))
-        return str(value)
+        return str(int(number)) if abs(number) < _EXACT and number.is_integer() else str(value)
     if type(value).__name__ in ("NAType", "NaTType"):  # pandas
         return None
     raise UserError(
