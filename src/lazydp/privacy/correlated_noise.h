@@ -16,7 +16,8 @@
 
 namespace lazydp {
 
-inline constexpr std::size_t kMostBands = 1024;
+inline constexpr std::size_t kMostBands = 64;                 // as many as the noise engine draws
+inline constexpr std::uint64_t kMostBlockSteps = 20'000'000;  // keeps sensitivities within 0.5 GB
 
 // Return the bands d of the inverse. All begin with 1.
 std::vector<double> independent_bands();              // {1}
@@ -56,6 +57,12 @@ std::vector<double> sensitivities(std::span<const double> bands,
 // Returns the last of them: the run is a Gaussian mechanism of noise multiplier sigma /
 // sensitivity.
 double sensitivity(std::span<const double> bands, const Participation& participation);
+
+// Returns how often an example can have taken part in the first `steps` steps.
+std::uint64_t most_participations(const Participation& allowed, std::uint64_t steps);
+
+// Returns the variance of n_1 + ... + n_steps, for sigma = C = 1.
+double variance_of_sum(std::span<const double> bands, std::uint64_t steps);
 
 // Returns how much noise iterates carry, for sigma = C = 1 and a constant learning rate: the root
 // of the mean over t = 1 ... steps of the variance of n_1 + ... + n_t.

@@ -1,4 +1,4 @@
-#include "lazydp/privacy/correlation.h"
+#include "lazydp/privacy/correlated_noise.h"
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +47,8 @@ std::vector<double> bisr_bands(std::uint64_t bands) {
 }
 
 void Participation::validate() const {
-  require(steps >= 1, "steps", steps, "1 or more");
+  require(steps >= 1 && steps <= kMostBlockSteps, "steps", steps,
+          "from 1 to " + std::to_string(kMostBlockSteps) + " with correlated noise");
   require(separation >= 1, "separation", separation, "a number of steps, 1 or more");
   require(times >= 1, "participations", times, "1 or more");
 }
@@ -96,18 +97,40 @@ double sensitivity(std::span<const double> bands, const Participation& participa
   return sensitivities(bands, participation).back();
 }
 
-// The sum of the first t steps is sigma sum_k D_{t-k} zeta_k, where D_m = d_0 + ... + d_m.
-double accumulated_noise(std::span<const double> bands, std::uint64_t steps) {
-  check(steps > 0 && !bands.empty(), "noise of some steps");
-  double left = 0.0;      // D_m
-  double variance = 0.0;  // of the first t steps
-  double total = 0.0;     // over all t
+std::uint64_t most_participations(const Participation& allowed, std::uint64_t steps) {
+  const std::uint64_t fit = steps / allowed.separation + (steps % allowed.separation != 0 ? 1 : 0);
+  return std::min(allowed.times, fit);
+}
+
+namespace {
+
+struct SumVariances {
+  double last = 0.0;
+  double total = 0.0;
+};
+
+// Returns the variance of the sum of the first t steps, for t = steps and added up over t = 1 ...
+// steps. That sum is sum_k D_{t-k} zeta_k, where D_m = d_0 + ... + d_m.
+SumVariances sum_variances(std::span<const double> bands, std::uint64_t steps) {
+  double left = 0.0;  // D_m
+  SumVariances variances;
   for (std::uint64_t m = 0; m < steps; ++m) {
     if (m < bands.size()) left += bands[m];
-    variance += left * left;
-    total += variance;
+    variances.last += left * left;
+    variances.total += variances.last;
   }
-  return std::sqrt(total / static_cast<double>(steps));
+  return variances;
+}
+
+}  // namespace
+
+double variance_of_sum(std::span<const double> bands, std::uint64_t steps) {
+  return sum_variances(bands, steps).last;
+}
+
+double accumulated_noise(std::span<const double> bands, std::uint64_t steps) {
+  check(steps > 0, "noise of some steps");
+  return std::sqrt(sum_variances(bands, steps).total / static_cast<double>(steps));
 }
 
 namespace {

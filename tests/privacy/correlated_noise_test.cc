@@ -1,7 +1,7 @@
 // Correlated noise: sensitivities and accumulated noise against dense matrices and reference
 // values.
 
-#include "lazydp/privacy/correlation.h"
+#include "lazydp/privacy/correlated_noise.h"
 
 #include <gtest/gtest.h>
 
@@ -50,7 +50,7 @@ double largest_norm(const Matrix& m, const Participation& who, std::size_t first
   return most;
 }
 
-TEST(Correlation, IsAsIndependentlyComputed) {
+TEST(CorrelatedNoise, IsAsIndependentlyComputed) {
   struct Reference {
     Participation who;
     std::vector<double> sensitivity, noise;  // of independent, lambda .5, .9, bisr 4, 16, 64
@@ -81,7 +81,7 @@ TEST(Correlation, IsAsIndependentlyComputed) {
 }
 
 // Random bands whose column holds, random participation: the first and closest steps are the worst.
-TEST(Correlation, SensitivityIsTheWorstOfAllSetsOfSteps) {
+TEST(CorrelatedNoise, SensitivityIsTheWorstOfAllSetsOfSteps) {
   std::mt19937_64 random(20);  // NOLINT: the same cases every time
   std::uniform_real_distribution<double> uniform(0, 1);
   for (int round = 0; round < 300; ++round) {
@@ -105,7 +105,7 @@ TEST(Correlation, SensitivityIsTheWorstOfAllSetsOfSteps) {
   }
 }
 
-TEST(Correlation, PrefixesAreBlocksOfTheirOwn) {
+TEST(CorrelatedNoise, PrefixesAreBlocksOfTheirOwn) {
   for (const auto& bands : {lambda_bands(0.9), bisr_bands(16), independent_bands()}) {
     for (const std::uint64_t times : {1, 3, 9}) {
       const std::vector<double> prefixes = sensitivities(bands, {90, 10, times});
@@ -118,7 +118,7 @@ TEST(Correlation, PrefixesAreBlocksOfTheirOwn) {
   }
 }
 
-TEST(Correlation, AccumulatedNoiseIsThatOfTheDenseInverse) {
+TEST(CorrelatedNoise, AccumulatedNoiseIsThatOfTheDenseInverse) {
   const std::vector<double> bands = bisr_bands(7);
   constexpr std::size_t kSteps = 30;
   double total = 0.0;
@@ -132,7 +132,7 @@ TEST(Correlation, AccumulatedNoiseIsThatOfTheDenseInverse) {
   EXPECT_NEAR(accumulated_noise(bands, kSteps), std::sqrt(total / kSteps), 1e-12);
 }
 
-TEST(Correlation, BestLambdaBeatsItsNeighbours) {
+TEST(CorrelatedNoise, BestLambdaBeatsItsNeighbours) {
   for (const Participation& who : std::vector<Participation>{
            {200, 200, 1}, {2000, 2000, 1}, {200, 50, 4}, {480, 24, 20}, {50, 1, 50}}) {
     const auto noise = [&](double lambda) {
@@ -153,7 +153,7 @@ TEST(Correlation, BestLambdaBeatsItsNeighbours) {
   EXPECT_EQ(best_lambda({1, 1, 1}), 0.0);  // one step: nothing to correlate with
 }
 
-TEST(Correlation, BisrIsTheSquareRootOfTheInverseOfPrefixSums) {
+TEST(CorrelatedNoise, BisrIsTheSquareRootOfTheInverseOfPrefixSums) {
   const std::vector<double> d = bisr_bands(40);
   for (std::size_t n = 0; n < d.size(); ++n) {
     double square = 0.0;
@@ -162,7 +162,7 @@ TEST(Correlation, BisrIsTheSquareRootOfTheInverseOfPrefixSums) {
   }
 }
 
-TEST(Correlation, RefusesWhatHasNoKnownSensitivity) {
+TEST(CorrelatedNoise, RefusesWhatHasNoKnownSensitivity) {
   EXPECT_THROW(sensitivity(std::vector<double>{1.0, 0.5}, {10, 10, 1}), UserError);   // c < 0
   EXPECT_THROW(sensitivity(std::vector<double>{1.0, -1.5}, {10, 10, 1}), UserError);  // c rises
   EXPECT_THROW(sensitivity(std::vector<double>{1.0, NAN}, {10, 10, 1}), UserError);
