@@ -16,6 +16,10 @@
 
 namespace lazydp {
 
+// Why both are refused together: completes a sentence that names them.
+inline constexpr const char* kNoPoissonWithCorrelation =
+    "but what Poisson samples save is not known for noise that is correlated over steps";
+
 inline constexpr std::size_t kMostBands = 64;                 // as many as the noise engine draws
 inline constexpr std::uint64_t kMostBlockSteps = 20'000'000;  // keeps sensitivities within 0.5 GB
 
