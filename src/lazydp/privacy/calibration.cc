@@ -5,11 +5,13 @@
 #include <sstream>
 
 #include "lazydp/base/error.h"
+#include "lazydp/privacy/composition.h"
 
 namespace lazydp {
 namespace {
 
 constexpr double kPrecision = 1e-4;
+constexpr double kExactPrecision = 1e-10;  // where epsilon is a closed form
 constexpr double kLeastNoise = 1e-3;
 constexpr double kMostNoise = 1e6;
 
@@ -63,10 +65,12 @@ std::optional<double> least_noise(const Budget& budget, const std::function<Ledg
     enough = too_little;
     too_little = attempt(std::max(kLeastNoise, too_little.value / 2));
   }
-  for (int round = 0; enough.value > too_little.value * (1 + kPrecision); ++round) {
+  const bool exact = accountant == Accountant::pld && exact_mu(ledger(enough.value)).has_value();
+  const double precision = exact ? kExactPrecision : kPrecision;
+  for (int round = 0; enough.value > too_little.value * (1 + precision); ++round) {
     // Stays half a tolerance away from both ends: one more trial beside a good guess closes the
     // bracket.
-    const double inset = 1 + kPrecision / 2;
+    const double inset = 1 + precision / 2;
     const double guess = guess_between(too_little, enough, budget.epsilon, round);
     const Trial trial = attempt(std::clamp(guess, too_little.value * inset, enough.value / inset));
     (fits(trial, budget) ? enough : too_little) = trial;

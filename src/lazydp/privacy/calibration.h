@@ -15,7 +15,8 @@ struct Budget {
   double delta;    // in (0, 1), below 1 / examples
 };
 
-// Returns the smallest noise multiplier, to 1e-4 of itself, with which `steps` steps stay within
+// Returns the smallest noise multiplier, to 1e-4 of itself (1e-10 where nothing is sampled, and
+// epsilon hence a closed form), with which `steps` steps stay within
 // the budget; the returned value does stay within. Throws UserError for a budget that no noise can
 // meet, or that the least noise there is to choose (0.001) meets: that was not chosen by the
 // budget.
@@ -23,7 +24,8 @@ double noise_for_budget(const Budget& budget, double sampling_rate, std::uint64_
                         Accountant accountant);
 
 // Returns the smallest base noise multiplier for any run: `ledger` returns the run's events for a
-// base noise multiplier. More noise must cost less.
+// base noise multiplier. More noise must cost less. A run with correlated noise is one event of all
+// its steps.
 double noise_for_budget(const Budget& budget, const std::function<Ledger(double)>& ledger,
                         Accountant accountant);
 
