@@ -121,9 +121,10 @@ constexpr std::array kFlags = {
         "how many there are, with --batch; treated as public (lazydp generate: to write; 1000000)"},
     Flag{"--show", &G::show, kInspect, "N", kData, "print the first examples; 0"},
     Flag{"--verify", &G::verify, kInspect, "", kData, "read and check every page"},
-    Flag{"--sampling", &G::sampling, kTrain, "poisson|shuffled", kData,
-         "how batches are drawn; shuffled claims no epsilon; poisson; for sgd without "
-         "--privacy-unit shuffled"},
+    Flag{"--sampling", &G::sampling, kTrain, "poisson|shuffled|stream|balls-in-bins", kData,
+         "how batches are drawn: anew in each step; a permutation in each epoch, which claims no "
+         "epsilon; in the order of the data, which draws nothing; or each example once for all "
+         "epochs; poisson; for sgd without --privacy-unit shuffled"},
     Flag{"--sampling-rate", &G::sampling_rate, kMechanism | kAudit, "Q", kData,
          "probability that an example joins a step; instead of --batch (lazydp audit: 1)"},
     Flag{"--batch", &G::batch, kRuns | kCosts, "N", kData, "expected examples in a step"},
@@ -182,6 +183,17 @@ constexpr std::array kFlags = {
         "is clipped as a whole; 32"},
     Flag{"--examples-per-unit", &G::examples_per_unit, kBench, "K", kPrivacy,
          "time steps of made-up units of so many examples, beside those of as many single ones"},
+    Flag{"--unit-participations", &G::unit_participations, kTrain, "K", kPrivacy,
+         "of --sampling stream: steps of the run in which a privacy unit takes part, at most; 4"},
+    Flag{"--unit-gap", &G::unit_gap, kTrain, "STEPS", kPrivacy,
+         "from one of these steps to the next, at least; steps / K"},
+    Flag{"--correlation", &G::correlation, kRuns, "independent|lambda[:L]|bisr:B", kPrivacy,
+         "of the noise of steps: lambda takes back part of what the step before added, bisr of "
+         "what the last B - 1 did; lambda alone: the best for the run; lambda for --sampling "
+         "stream, else independent"},
+    Flag{"--disjoint-data", &G::disjoint_data, kTrain, "", kPrivacy,
+         "declares, of a run that goes on with other data after a release, that no example is in "
+         "both: then they do not add up"},
     Flag{"--seed", &G::seed, kAll | kAudit | kPaper, "N", kPrivacy,
          "fixes all randomness: runs repeat, and no epsilon is claimed"},
 

@@ -18,6 +18,7 @@ struct FlagTexts {
   Text algorithm, algorithms, canary, runs, one_run, canaries;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode, interaction;
   Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs, more_steps, more_epochs;
+  Text correlation, unit_participations, unit_gap, disjoint_data;
   Text lr, dense_lr, lr_schedule, weight_decay, dense_optimizer, table_optimizer;
   Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
   Text epsilon, delta, force, accountant, seed;

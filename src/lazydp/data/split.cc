@@ -81,6 +81,19 @@ ExampleId Part::with_place(ExampleId i) const {
   return position;
 }
 
+ExampleId Part::before(ExampleId number) const {
+  if (!members_.empty()) {
+    return static_cast<ExampleId>(std::ranges::lower_bound(members_, number) - members_.begin());
+  }
+  if (all_places(places_)) return number;
+  if (number >= file_->size()) return size_;
+  ExampleId count = before_[number / kBlock];
+  for (ExampleId i = number / kBlock * kBlock; i < number; ++i) {
+    if (places_.contain(place_of_position(i))) ++count;
+  }
+  return count;
+}
+
 void Part::read(std::span<const ExampleId> examples, Batch& batch) const {
   thread_local std::vector<ExampleId> numbers;  // reading allocates nothing in the steady state
   numbers.clear();

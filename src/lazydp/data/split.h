@@ -49,6 +49,9 @@ class Part final : public Dataset {
   }
   const DataFile& file() const { return *file_; }
 
+  // Returns how many of the part's examples have a number in the file below `number`.
+  ExampleId before(ExampleId number) const;
+
  private:
   ExampleId with_place(ExampleId i) const;
 

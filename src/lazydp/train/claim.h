@@ -19,7 +19,7 @@ struct Claim {
 };
 
 // Returns why nothing may be claimed for a run of this plan; empty if something may.
-std::string no_claim(const Plan& plan, bool seed_is_secret, bool poisson);
+std::string no_claim(const Plan& plan, bool seed_is_secret, Sampling sampling);
 
 // Returns why nothing may be claimed for the steps that the trainer took, or that were taken in the
 // state it was restored from; empty if something may.

@@ -104,9 +104,10 @@ class Trainer {
   const Sampler& sampler() const { return sampler_; }
   Microbatches microbatches() const { return method_->microbatches(); }
 
-  // Returns whether neither the noise nor the Poisson samples can be predicted.
+  // Returns whether neither the noise nor, where privacy relies on that, the samples can be
+  // predicted.
   bool draws_in_secret() const {
-    return seed_.secret() && (!sampler_.poisson() || sampler_.secret());
+    return seed_.secret() && (!relies_on_secrecy(sampler_.sampling()) || sampler_.secret());
   }
 
   // Returns why nothing may be claimed for the steps before those that this trainer took, in the
