@@ -16,10 +16,6 @@
 
 namespace lazydp {
 
-// Why both are refused together: completes a sentence that names them.
-inline constexpr const char* kNoPoissonWithCorrelation =
-    "but what Poisson samples save is not known for noise that is correlated over steps";
-
 inline constexpr std::size_t kMostBands = 64;                 // as many as the noise engine draws
 inline constexpr std::uint64_t kMostBlockSteps = 20'000'000;  // keeps sensitivities within 0.5 GB
 
@@ -32,9 +28,9 @@ std::vector<double> bisr_bands(std::uint64_t bands);  // of the inverse square r
 // How often, and how soon again, one example (or unit) can take part in the steps of a block. Two
 // participations are at least `separation` steps apart, and there are at most `times` of them.
 struct Participation {
-  std::uint64_t steps;       // of the block; public, and fixed before it begins
-  std::uint64_t separation;  // 1 or more; in epochs of a stream: the steps of one epoch
-  std::uint64_t times;       // 1 or more; in epochs of a stream: their number
+  std::uint64_t steps = 0;       // of the block; public, and fixed before it begins
+  std::uint64_t separation = 0;  // 1 or more; in epochs of a stream: the steps of one epoch
+  std::uint64_t times = 0;       // 1 or more; in epochs of a stream: their number
 
   // Throws UserError that names the field, the value given and what is allowed.
   void validate() const;

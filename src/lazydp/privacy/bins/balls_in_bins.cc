@@ -17,8 +17,8 @@ namespace lazydp {
 namespace {
 
 constexpr double kRisk = 1 - kMonteCarloConfidence;
-constexpr double kProofSeconds = 30;  // on one core, about
-constexpr double kPilotSeconds = 1.5;
+constexpr double kProofSeconds = 20;  // on one core, about
+constexpr double kPilotSeconds = 0.5;
 constexpr double kAimedAt = 0.98;  // of delta, so that a fresh set of draws mostly proves as much
 
 // Epsilons that one set of draws may prove, as multiples of what is expected: the first that holds
