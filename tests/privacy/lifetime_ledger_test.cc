@@ -8,39 +8,26 @@
 
 #include <cmath>
 #include <csignal>
-#include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
 #include "lazydp/privacy/accountant.h"
 #include "lazydp/privacy/binomial.h"
+#include "tests/support/temporary_folder.h"
 
 namespace lazydp {
 namespace {
 
 constexpr double kDelta = 1e-6;
 
-// A folder of its own for a test, removed at its end.
-struct Place {
-  Place() : path(std::filesystem::temp_directory_path() / ("lazydp-lifetime-" + unique())) {
-    std::filesystem::create_directory(path);
-  }
-  ~Place() { std::filesystem::remove_all(path); }
-  Place(const Place&) = delete;
-  Place& operator=(const Place&) = delete;
-  static std::string unique() {
-    return std::to_string(getpid()) + "-" +
-           ::testing::UnitTest::GetInstance()->current_test_info()->name();
-  }
-  std::string file() const { return path / "ledger.json"; }
-  std::filesystem::path path;
+struct Place : TemporaryFolder {
+  std::string file() const { return *this / "ledger.json"; }
 };
 
 LifetimeTerms terms(double epsilon, bool disjoint = false) {
-  return {.budget = {epsilon, kDelta}, .unit = "one example", .disjoint_data = disjoint};
+  return {.budget = {epsilon, kDelta}, .disjoint_data = disjoint};
 }
 
 // A run that is mu-GDP.
@@ -53,43 +40,40 @@ Ledger gaussian(double mu) {
 TEST(LifetimeLedger, RunsOnOneSourceAddUp) {
   Lifetime lifetime(terms(8.0));
   EXPECT_EQ(lifetime.epsilon(), 0.0);
-  lifetime.enter({.run = "a", .data = "monday", .ledger = gaussian(0.3)});
-  lifetime.enter({.run = "b", .data = "tuesday", .ledger = gaussian(0.4)});
+  lifetime.reserve("a", "monday", gaussian(0.3));
+  lifetime.reserve("b", "tuesday", gaussian(0.4));
   EXPECT_NEAR(lifetime.epsilon(), gaussian_epsilon(0.5, kDelta), 1e-9);
 }
 
 TEST(LifetimeLedger, OfDisjointDataTheCostliestCounts) {
   Lifetime lifetime(terms(8.0, true));
-  lifetime.enter({.run = "a", .data = "monday", .ledger = gaussian(0.3)});
-  lifetime.enter({.run = "b", .data = "tuesday", .ledger = gaussian(0.4)});
+  lifetime.reserve("a", "monday", gaussian(0.3));
+  lifetime.reserve("b", "tuesday", gaussian(0.4));
   EXPECT_NEAR(lifetime.epsilon(), gaussian_epsilon(0.4, kDelta), 1e-9);
-  lifetime.enter({.run = "c", .data = "monday", .ledger = gaussian(0.4)});  // once more
+  lifetime.reserve("c", "monday", gaussian(0.4));  // once more
   EXPECT_NEAR(lifetime.epsilon(), gaussian_epsilon(0.5, kDelta), 1e-9);
-  lifetime.enter({.run = "d", .ledger = gaussian(1.2)});  // data without a name may be any
+  lifetime.reserve("d", "", gaussian(1.2));  // data without a name may be any
   EXPECT_NEAR(lifetime.epsilon(), gaussian_epsilon(1.3, kDelta), 1e-9);
 }
 
 TEST(LifetimeLedger, AYearOfDaysCostsADay) {
   Lifetime lifetime(terms(3.0, true));
-  CorrelatedGaussian day = {.bands = lambda_bands(0.9),
-                            .noise_multiplier = 4.0,
-                            .allowed = {100, 100, 1},
-                            .steps = 100};
+  CorrelatedGaussian day = {
+      .bands = lambda_bands(0.9), .noise_multiplier = 4.0, .allowed = {100, 100, 1}, .steps = 100};
   Ledger one_day;
   one_day.record(day);
   for (int d = 0; d < 365; ++d) {
-    lifetime.enter({.run = std::to_string(d), .data = "day " + std::to_string(d),
-                    .released = true, .ledger = one_day});
+    lifetime.publish(std::to_string(d), "day " + std::to_string(d), one_day);
   }
   EXPECT_NEAR(lifetime.epsilon(), epsilon(one_day, kDelta, Accountant::pld), 1e-9);
 }
 
 TEST(LifetimeLedger, RefusesWhatExceedsTheBudgetAndChangesNothing) {
   Lifetime lifetime(terms(gaussian_epsilon(0.5, kDelta)));
-  lifetime.enter({.run = "a", .ledger = gaussian(0.3)});
-  EXPECT_THROW(lifetime.enter({.run = "b", .ledger = gaussian(0.41)}), PrivacyError);
+  lifetime.reserve("a", "", gaussian(0.3));
+  EXPECT_THROW(lifetime.reserve("b", "", gaussian(0.41)), PrivacyError);
   ASSERT_EQ(lifetime.entries().size(), 1U);
-  lifetime.enter({.run = "b", .ledger = gaussian(0.39)});
+  lifetime.reserve("b", "", gaussian(0.39));
   EXPECT_LE(lifetime.epsilon(), lifetime.terms().budget.epsilon);
 }
 
@@ -99,22 +83,25 @@ TEST(LifetimeLedger, AReservationIsReplacedByWhatWasSpent) {
   planned.record(Gaussian{2.0, 100});
   Ledger spent;
   spent.record(Gaussian{2.0, 40});
-  lifetime.enter({.run = "a", .ledger = planned});
+  lifetime.reserve("a", "", planned);
   EXPECT_NEAR(lifetime.epsilon(), gaussian_epsilon(5.0, kDelta), 1e-9);
-  lifetime.enter({.run = "a", .released = true, .ledger = spent});
+  lifetime.publish("a", "", spent);
   EXPECT_NEAR(lifetime.epsilon(), gaussian_epsilon(std::sqrt(10.0), kDelta), 1e-9);
   // What was released stays; the run may go on.
   Ledger less;
   less.record(Gaussian{2.0, 39});
-  EXPECT_THROW(lifetime.enter({.run = "a", .released = true, .ledger = less}), PrivacyError);
+  EXPECT_THROW(lifetime.publish("a", "", less), PrivacyError);
+  EXPECT_THROW(lifetime.reserve("a", "", less), PrivacyError);
   EXPECT_THROW(lifetime.withdraw("a"), PrivacyError);
-  lifetime.enter({.run = "a", .ledger = planned});
+  lifetime.reserve("a", "", planned);
   EXPECT_NEAR(lifetime.epsilon(), gaussian_epsilon(5.0, kDelta), 1e-9);
+  lifetime.withdraw("a");  // what it was to spend on top
+  EXPECT_NEAR(lifetime.epsilon(), gaussian_epsilon(std::sqrt(10.0), kDelta), 1e-9);
 }
 
 TEST(LifetimeLedger, OnlyARunThatPublishedNothingIsWithdrawn) {
   Lifetime lifetime(terms(8.0));
-  lifetime.enter({.run = "a", .ledger = gaussian(0.3)});
+  lifetime.reserve("a", "", gaussian(0.3));
   EXPECT_THROW(lifetime.withdraw("b"), UserError);
   lifetime.withdraw("a");
   EXPECT_EQ(lifetime.epsilon(), 0.0);
@@ -122,38 +109,34 @@ TEST(LifetimeLedger, OnlyARunThatPublishedNothingIsWithdrawn) {
 
 TEST(LifetimeLedger, ARunKeepsItsData) {
   Lifetime lifetime(terms(8.0, true));
-  lifetime.enter({.run = "a", .data = "monday", .ledger = gaussian(0.3)});
-  EXPECT_THROW(lifetime.enter({.run = "a", .data = "tuesday", .ledger = gaussian(0.3)}),
-               PrivacyError);
+  lifetime.reserve("a", "monday", gaussian(0.3));
+  EXPECT_THROW(lifetime.reserve("a", "tuesday", gaussian(0.3)), PrivacyError);
 }
 
 TEST(LifetimeLedger, UnitsAreNeverDisjoint) {
-  EXPECT_THROW(Lifetime({.budget = {8.0, kDelta},
-                         .unit = "all examples of one user_id",
-                         .disjoint_data = true}),
+  EXPECT_THROW(Lifetime({.budget = {8.0, kDelta}, .unit = "user_id", .disjoint_data = true}),
                UserError);
-  EXPECT_THROW(Lifetime({.budget = {0.0, kDelta}, .unit = "one example"}), UserError);
-  EXPECT_THROW(Lifetime({.budget = {1.0, 1.0}, .unit = "one example"}), UserError);
+  EXPECT_THROW(Lifetime({.budget = {0.0, kDelta}}), UserError);
+  EXPECT_THROW(Lifetime({.budget = {1.0, 1.0}}), UserError);
 }
 
-TEST(LifetimeLedger, NoiseIsTheLeastThatFitsWhatIsLeft) {
-  Lifetime lifetime(terms(gaussian_epsilon(0.5, kDelta)));
-  lifetime.enter({.run = "a", .ledger = gaussian(0.3)});
-  const LifetimeEntry run = {.run = "b"};
+TEST(LifetimeLedger, NoiseForAYearIsTheLeastWithWhichEveryDayFits) {
   const auto planned = [](double sigma) {
     Ledger ledger;
     ledger.record(Gaussian{sigma, 16});
     return ledger;
   };
-  EXPECT_NEAR(noise_within(lifetime, run, planned), 4 / 0.4, 1e-6);
-  lifetime.enter({.run = "b", .ledger = gaussian(0.4 - 1e-9)});
-  EXPECT_THROW(noise_within(lifetime, {.run = "c"}, planned), PrivacyError);
+  const double sigma = noise_for_runs(terms(gaussian_epsilon(0.5, kDelta)), 365, planned);
+  EXPECT_NEAR(sigma, 4 * std::sqrt(365.0) / 0.5, 1e-6 * sigma);
+  Lifetime lifetime(terms(gaussian_epsilon(0.5, kDelta)));
+  for (int day = 0; day < 365; ++day) lifetime.reserve(std::to_string(day), "", planned(sigma));
+  EXPECT_THROW(lifetime.reserve("one more", "", planned(sigma)), PrivacyError);
 }
 
 TEST(LifetimeLedger, ComesBackFromJsonAsItWas) {
   Lifetime lifetime(terms(8.0, true));
-  lifetime.enter({.run = "a", .data = "monday", .released = true, .ledger = gaussian(0.3)});
-  lifetime.enter({.run = "b", .data = "tuesday", .ledger = gaussian(0.4)});
+  lifetime.publish("a", "monday", gaussian(0.3));
+  lifetime.reserve("b", "tuesday", gaussian(0.4));
   const Json json = json_of(lifetime);
   EXPECT_EQ(json_of(lifetime_from(Json::parse(json.dump()))), json);
 }
@@ -194,7 +177,7 @@ TEST(LifetimeLedger, ProcessesThatEnterAtOnceLoseNothing) {
       for (int i = 0; i < kEach; ++i) {
         try {
           LifetimeFile(place.file())
-              .enter({.run = std::to_string(p) + "-" + std::to_string(i), .ledger = gaussian(0.1)});
+              .reserve(std::to_string(p) + "-" + std::to_string(i), "", gaussian(0.1));
         } catch (const PrivacyError&) {
         }
       }
@@ -217,8 +200,7 @@ TEST(LifetimeLedger, AKilledProcessLeavesAWholeLedger) {
     if (child == 0) {
       for (int i = 0;; ++i) {
         LifetimeFile(place.file())
-            .enter({.run = std::to_string(round) + "-" + std::to_string(i),
-                    .ledger = gaussian(0.01)});
+            .reserve(std::to_string(round) + "-" + std::to_string(i), "", gaussian(0.01));
       }
     }
     usleep(20000);

@@ -18,7 +18,6 @@ namespace {
 
 constexpr const char* kFormat = "lazydp-lifetime-ledger";
 constexpr int kVersion = 1;
-constexpr const char* kOneExample = "one example";
 
 double cost_of(const Ledger& ledger, const Budget& budget) {
   return epsilon(ledger, budget.delta, Accountant::pld);
@@ -30,7 +29,7 @@ Ledger seen_by(const std::string& name, std::span<const LifetimeEntry> entries,
   Ledger total;
   for (const LifetimeEntry& entry : entries) {
     const bool apart = terms.disjoint_data && !entry.data.empty() && entry.data != name;
-    if (!apart) total.append(entry.ledger);
+    if (!apart) total.append(entry.counted());
   }
   return total;
 }
@@ -56,10 +55,10 @@ void LifetimeTerms::validate() const {
           "positive and finite, for example 8.0");
   require(budget.delta > 0 && budget.delta < 1, "delta", budget.delta,
           "above 0 and below 1, for example 1e-6");
-  if (disjoint_data && unit != kOneExample) {
-    throw UserError("disjoint-data is declared for " + unit +
-                    ", which may have examples in the data of many days; it can be declared of "
-                    "single examples only");
+  if (disjoint_data && unit != kSingleExample) {
+    throw UserError("disjoint-data is declared, but one " + unit +
+                    " may have examples in the data of many days: it can be declared where single "
+                    "examples are protected");
   }
 }
 
@@ -78,33 +77,29 @@ double Lifetime::epsilon() const {
   return most;
 }
 
-std::vector<Ledger> Lifetime::with(const LifetimeEntry& entry) const {
+// Examples of other disjoint data are not concerned.
+void Lifetime::replace(LifetimeEntry entry) {
+  const std::string data = entry.data;
   std::vector<LifetimeEntry> entries = entries_;
-  std::erase_if(entries, [&](const LifetimeEntry& other) { return other.run == entry.run; });
-  entries.push_back(entry);
-  std::vector<Ledger> ledgers;
-  for (const std::string& name : names_of(entries, terms_)) {
-    const bool concerned = !terms_.disjoint_data || entry.data.empty() || entry.data == name;
-    if (concerned) ledgers.push_back(seen_by(name, entries, terms_));
+  const auto before = find(entries, entry.run);
+  if (before != entries.end() && before->data != entry.data) {
+    throw PrivacyError("run " + entry.run + " is in the ledger with the data '" + before->data +
+                       "', not '" + entry.data + "'");
   }
-  return ledgers;
-}
-
-void Lifetime::enter(const LifetimeEntry& entry) {
-  check(!entry.run.empty(), "a run with a name");
-  const auto before = find(entries_, entry.run);
-  if (before != entries_.end() && before->data != entry.data) {
-    throw PrivacyError("run " + entry.run + " is entered in the ledger for the data '" +
-                       before->data + "', not '" + entry.data + "'");
-  }
-  if (before != entries_.end() && before->released &&
-      entry.ledger.steps() < before->ledger.steps()) {
-    throw PrivacyError("run " + entry.run + " was released after " +
-                       std::to_string(before->ledger.steps()) +
+  if (before != entries.end() && entry.counted().steps() < before->published.steps()) {
+    throw PrivacyError("run " + entry.run + " has published a model of " +
+                       std::to_string(before->published.steps()) +
                        " steps and cannot count for fewer");
   }
-  for (const Ledger& ledger : with(entry)) {
-    const double cost = cost_of(ledger, terms_.budget);
+  if (before != entries.end()) {
+    if (entry.published.empty()) entry.published = before->published;
+    *before = std::move(entry);
+  } else {
+    entries.push_back(std::move(entry));
+  }
+  for (const std::string& name : names_of(entries, terms_)) {
+    if (terms_.disjoint_data && !data.empty() && data != name) continue;
+    const double cost = cost_of(seen_by(name, entries, terms_), terms_.budget);
     if (cost <= terms_.budget.epsilon) continue;
     std::ostringstream message;
     message << "the ledger of this data allows epsilon " << terms_.budget.epsilon << " at delta "
@@ -112,11 +107,17 @@ void Lifetime::enter(const LifetimeEntry& entry) {
             << " is spent or reserved; with this run it would be " << cost;
     throw PrivacyError(message.str());
   }
-  if (before != entries_.end()) {
-    *before = entry;
-  } else {
-    entries_.push_back(entry);
-  }
+  entries_ = std::move(entries);
+}
+
+void Lifetime::reserve(const std::string& run, const std::string& data, const Ledger& planned) {
+  check(!run.empty(), "a run with a name");
+  replace({.run = run, .data = data, .reserved = planned});
+}
+
+void Lifetime::publish(const std::string& run, const std::string& data, const Ledger& spent) {
+  check(!run.empty(), "a run with a name");
+  replace({.run = run, .data = data, .published = spent});
 }
 
 void Lifetime::withdraw(std::string_view run) {
@@ -124,11 +125,12 @@ void Lifetime::withdraw(std::string_view run) {
   if (found == entries_.end()) {
     throw UserError("run is '" + std::string(run) + "'; the ledger has no such run");
   }
-  if (found->released) {
+  if (found->reserved.empty()) {
     throw PrivacyError("run " + std::string(run) +
-                       " has released a model: what that cost stays spent");
+                       " has published a model: what that cost stays spent");
   }
-  entries_.erase(found);
+  found->reserved = {};
+  if (found->published.empty()) entries_.erase(found);
 }
 
 Json json_of(const Lifetime& lifetime) {
@@ -137,8 +139,8 @@ Json json_of(const Lifetime& lifetime) {
   for (const LifetimeEntry& entry : lifetime.entries()) {
     runs.push_back({{"run", entry.run},
                     {"data", entry.data},
-                    {"state", entry.released ? "released" : "reserved"},
-                    {"ledger", json_of(entry.ledger)}});
+                    {"published", json_of(entry.published)},
+                    {"reserved", json_of(entry.reserved)}});
   }
   return {{"format", kFormat},
           {"version", kVersion},
@@ -160,13 +162,10 @@ Lifetime lifetime_from(const Json& json) {
                        .unit = json.at("unit").get<std::string>(),
                        .disjoint_data = json.at("disjoint_data").get<bool>()});
     for (const Json& run : json.at("runs")) {
-      const auto state = run.at("state").get<std::string>();
-      if (state != "released" && state != "reserved")
-        throw IoError("it has a run that is " + state);
       LifetimeEntry entry = {.run = run.at("run").get<std::string>(),
                              .data = run.at("data").get<std::string>(),
-                             .released = state == "released",
-                             .ledger = ledger_from(run.at("ledger"))};
+                             .published = ledger_from(run.at("published")),
+                             .reserved = ledger_from(run.at("reserved"))};
       if (entry.run.empty() || find(lifetime.entries_, entry.run) != lifetime.entries_.end()) {
         throw IoError("it has two runs '" + entry.run + "'");
       }
@@ -206,42 +205,37 @@ Lifetime LifetimeFile::read() const {
   }
 }
 
-void LifetimeFile::enter(const LifetimeEntry& entry) const {
+template <typename Change>
+void LifetimeFile::change(const Change& change) const {
   const FileLock lock(path_);
   Lifetime lifetime = read();
-  lifetime.enter(entry);
+  change(lifetime);
   write(path_, lifetime);
+}
+
+void LifetimeFile::reserve(const std::string& run, const std::string& data,
+                           const Ledger& planned) const {
+  change([&](Lifetime& lifetime) { lifetime.reserve(run, data, planned); });
+}
+
+void LifetimeFile::publish(const std::string& run, const std::string& data,
+                           const Ledger& spent) const {
+  change([&](Lifetime& lifetime) { lifetime.publish(run, data, spent); });
 }
 
 void LifetimeFile::withdraw(std::string_view run) const {
-  const FileLock lock(path_);
-  Lifetime lifetime = read();
-  lifetime.withdraw(run);
-  write(path_, lifetime);
+  change([&](Lifetime& lifetime) { lifetime.withdraw(run); });
 }
 
-double noise_within(const Lifetime& lifetime, const LifetimeEntry& run,
-                    const std::function<Ledger(double)>& planned) {
-  const auto ledgers_at = [&](double noise) {
-    LifetimeEntry entry = run;
-    entry.ledger = planned(noise);
-    return lifetime.with(entry);
+double noise_for_runs(const LifetimeTerms& terms, std::uint64_t runs,
+                      const std::function<Ledger(double)>& planned) {
+  const auto all = [&](double noise) {
+    const Ledger one = planned(noise);
+    Ledger ledger;
+    for (std::uint64_t run = 0; run < runs; ++run) ledger.append(one);
+    return ledger;
   };
-  const Budget& budget = lifetime.terms().budget;
-  double most = 0.0;
-  for (std::size_t i = 0; i < ledgers_at(1.0).size(); ++i) {
-    const auto noise = find_noise_for_budget(
-        budget, [&](double sigma) { return ledgers_at(sigma)[i]; }, Accountant::pld);
-    if (!noise) {
-      std::ostringstream message;
-      message << "the ledger of this data allows epsilon " << budget.epsilon << " at delta "
-              << budget.delta << ", of which " << lifetime.epsilon()
-              << " is spent or reserved: no noise is enough for this run";
-      throw PrivacyError(message.str());
-    }
-    most = std::max(most, *noise);
-  }
-  return most;
+  return noise_for_budget(terms.budget, all, Accountant::pld);
 }
 
 }  // namespace lazydp

@@ -13,11 +13,14 @@
 
 namespace lazydp {
 
+inline constexpr const char* kSingleExample = "example";
+
 // What the ledger of a lifetime promises of its source of data.
 struct LifetimeTerms {
-  Budget budget;               // that all runs together stay within
-  std::string unit;            // who is protected, in words: "one example"
-  bool disjoint_data = false;  // declared: no example is in two data sets of different names
+  Budget budget;                      // that all runs together stay within
+  std::string unit = kSingleExample;  // who is protected; otherwise the key column whose value
+                                      // all examples of a unit have
+  bool disjoint_data = false;         // declared: no example is in two data sets of different names
 
   // Throws UserError for a budget that is none, or for disjoint data of units of several examples:
   // a person is in the data of many days.
@@ -26,18 +29,20 @@ struct LifetimeTerms {
 
 // One run, as the ledger of a lifetime knows it.
 struct LifetimeEntry {
-  std::string run;   // a name that no other run has
-  std::string data;  // the name of its data; empty: it may be any of the source
-  bool released = false;
-  Ledger ledger = {};  // what its model spent, once released; until then all that it may spend
+  std::string run;        // a name that no other run has
+  std::string data = {};  // the name of its data; empty: it may be any of the source
+  Ledger published = {};  // what the models that it released have spent
+  Ledger reserved = {};   // all that it may spend, what it published included; empty: nothing more
+
+  // Returns what counts.
+  const Ledger& counted() const { return reserved.empty() ? published : reserved; }
 };
 
 // All runs on a source of data.
 //
-// A run is entered with all that it plans to spend before it draws a sample (`reserved`), and with
-// what its model did spend before that is published (`released`). So whenever a process ends, the
-// file counts at least what was done. A run that came to nothing stays counted until its owner
-// withdraws it.
+// A run reserves all that it plans to spend before it draws a sample, and says what its model spent
+// before that is published. So whenever a process ends, the file counts at least what was done. A
+// run that came to nothing stays counted until its owner withdraws it.
 //
 // Runs on the same data, or on data that is not named, compose one after the other; runs on
 // disjoint data in parallel: no example is in two of them, so the costliest counts.
@@ -48,24 +53,24 @@ class Lifetime {
   const LifetimeTerms& terms() const { return terms_; }
   const std::vector<LifetimeEntry>& entries() const { return entries_; }
 
-  // Returns what has been spent or reserved: the smallest epsilon, at the budget's delta, that all
-  // runs together are known to have.
+  // Returns what has been spent or reserved: the epsilon, at the budget's delta, that all runs
+  // together are known to have at most.
   double epsilon() const;
 
-  // Returns the ledgers that an example of the entry's data may have had part in, with the entry
-  // added, or in the place of the one of the same run: none may exceed the budget.
-  std::vector<Ledger> with(const LifetimeEntry& entry) const;
+  // Reserve `planned` for a run, or count what its released model `spent` in the place of that.
+  // What a run published is part of what it plans. Throw PrivacyError, and change nothing, if the
+  // budget would be exceeded, if the run has published more than this, or on other data.
+  void reserve(const std::string& run, const std::string& data, const Ledger& planned);
+  void publish(const std::string& run, const std::string& data, const Ledger& spent);
 
-  // Enters a run, in the place of what was entered of it before. Throws PrivacyError, and changes
-  // nothing, if that would exceed the budget, or if the run was released and would count for less.
-  void enter(const LifetimeEntry& entry);
-
-  // Takes out a run of which nothing was published. Throws UserError for one that is not there,
-  // PrivacyError for one that was released.
+  // Takes back what a run reserved and did not publish. Throws UserError for a run that is not
+  // there, PrivacyError for one that has nothing to take back.
   void withdraw(std::string_view run);
 
  private:
   friend Lifetime lifetime_from(const Json& json);
+
+  void replace(LifetimeEntry entry);
 
   LifetimeTerms terms_;
   std::vector<LifetimeEntry> entries_;
@@ -89,17 +94,22 @@ class LifetimeFile {
   const std::string& path() const { return path_; }
   // Throws IoError, which names the file, if it cannot be read.
   Lifetime read() const;
-  // As Lifetime::enter and withdraw, on the disk.
-  void enter(const LifetimeEntry& entry) const;
+  // As Lifetime's, on the disk.
+  void reserve(const std::string& run, const std::string& data, const Ledger& planned) const;
+  void publish(const std::string& run, const std::string& data, const Ledger& spent) const;
   void withdraw(std::string_view run) const;
 
  private:
+  template <typename Change>
+  void change(const Change& change) const;
+
   std::string path_;
 };
 
-// Returns the smallest noise multiplier with which a run fits what is left: `planned` returns its
-// events for a noise multiplier. Throws PrivacyError if no noise is enough.
-double noise_within(const Lifetime& lifetime, const LifetimeEntry& run,
-                    const std::function<Ledger(double)>& planned);
+// Returns the smallest noise multiplier with which so many runs that are alike stay within the
+// budget: `planned` returns the events of one for a noise multiplier. Throws UserError if no noise
+// is enough.
+double noise_for_runs(const LifetimeTerms& terms, std::uint64_t runs,
+                      const std::function<Ledger(double)>& planned);
 
 }  // namespace lazydp
