@@ -31,8 +31,7 @@ void require_accountable(const Plan& plan) {
                     "has one noise multiplier: that is what its cost is known for");
   }
   if (!correlated) return;
-  const Missed missed = traits_of(plan.recipe.noise).on_read;
-  if (missed != Missed::each_step && missed != Missed::aggregated) {
+  if (!traits_of(plan.recipe.noise).adds_all_noise()) {
     throw UserError("correlation is given, but " + std::string(plan.recipe.name) +
                     (plan.recipe.clips() ? " leaves out the noise of rows that are not in use, and "
                                            "later steps take back in part what earlier ones added"

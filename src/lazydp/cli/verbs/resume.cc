@@ -32,9 +32,15 @@ FlagTexts merged(FlagTexts config, const FlagTexts& given) {
   }
   if (given.batch) config.sampling_rate.reset();
   if (given.sampling_rate) config.batch.reset();
-  // Another unit sends what is usual for it.
-  if (given.privacy_unit && given.privacy_unit != config.privacy_unit) {
-    config.examples_per_unit.reset();
+  // Another unit sends what is usual for it, and other samples come with other noise.
+  const auto changed = [&](Text FlagTexts::*flag) {
+    return given.*flag && given.*flag != config.*flag;
+  };
+  if (changed(&FlagTexts::privacy_unit)) config.examples_per_unit.reset();
+  if (changed(&FlagTexts::sampling)) config.correlation.reset();
+  if (changed(&FlagTexts::sampling) || changed(&FlagTexts::privacy_unit)) {
+    config.unit_participations.reset();
+    config.unit_gap.reset();
   }
   // A learning rate that was kept for one rule means something else to another.
   if (given.dense_optimizer && given.dense_optimizer != config.dense_optimizer) {
