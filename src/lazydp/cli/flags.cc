@@ -29,9 +29,10 @@ constexpr std::uint32_t kScores = eval_flags | predict_flags;
 constexpr std::uint32_t kShapes = kRuns | kGenerate;
 constexpr std::uint32_t kDataFiles = kConvert | kGenerate | kInspect;
 constexpr std::uint32_t kOut =
-    kAll | kPaper | release_flags | kCosts | kAudit | kDataFiles | eval_flags;
+    kAll | kPaper | release_flags | kCosts | kAudit | kDataFiles | eval_flags | ledger_flags;
 constexpr std::uint32_t kSweep = sweep_flags;
 constexpr std::uint32_t kTune = tune_flags;
+constexpr std::uint32_t kLedger = ledger_flags;
 
 constexpr std::string_view kModel = "Model";
 constexpr std::string_view kData = "Data";
@@ -125,6 +126,9 @@ constexpr std::array kFlags = {
          "how batches are drawn: anew in each step; a permutation in each epoch, which claims no "
          "epsilon; in the order of the data, which draws nothing; or each example once for all "
          "epochs; poisson; for sgd without --privacy-unit shuffled"},
+    Flag{"--sampling", &G::sampling, kCosts, "poisson|stream|balls-in-bins", kData,
+         "how an example comes to its steps: drawn anew for each; by its place in the data; or in "
+         "one secret step of every pass; poisson, or stream if there is a --correlation"},
     Flag{"--sampling-rate", &G::sampling_rate, kMechanism | kAudit, "Q", kData,
          "probability that an example joins a step; instead of --batch (lazydp audit: 1)"},
     Flag{"--batch", &G::batch, kRuns | kCosts, "N", kData, "expected examples in a step"},
@@ -162,6 +166,8 @@ constexpr std::array kFlags = {
     Flag{
         "--epsilon", &G::epsilon, kMechanism | kAudit, "E", kPrivacy,
         "the budget: chooses the noise multiplier or, if that is given, stops before exceeding it"},
+    Flag{"--epsilon", &G::epsilon, kLedger, "E", kPrivacy,
+         "the budget of all runs together; makes the file"},
     Flag{"--epsilon", &G::epsilon, kTune, "E", kPrivacy,
          "the budget of the whole search: chooses the noise multiplier of every candidate"},
     Flag{"--score-bound", &G::score_bound, kTune, "B", kPrivacy,
@@ -169,13 +175,13 @@ constexpr std::array kFlags = {
     Flag{"--score-noise", &G::score_noise, kTune, "SIGMA", kPrivacy,
          "standard deviation of a score's noise, in what one example or unit can move it; so much "
          "that a score alone would cost a tenth of epsilon"},
-    Flag{"--delta", &G::delta, kMechanism | kAudit | kTune, "D", kPrivacy,
+    Flag{"--delta", &G::delta, kMechanism | kAudit | kTune | kLedger, "D", kPrivacy,
          "at which epsilon is stated, below 1 / examples; at most 1e-6"},
     Flag{"--force", &G::force, kMechanism | release_flags | kTune, "", kPrivacy,
          "take a delta that is not below 1 / examples, which allows giving somebody's data away"},
     Flag{"--accountant", &G::accountant, kMechanism, "rdp|pld", kPrivacy,
          "who computes epsilon; pld (lazydp privacy: also both)"},
-    Flag{"--privacy-unit", &G::privacy_unit, kTrain | kTune, "example|COLUMN", kPrivacy,
+    Flag{"--privacy-unit", &G::privacy_unit, kTrain | kTune | kLedger, "example|COLUMN", kPrivacy,
          "what is protected: an example, or all examples of one value of a key column; example"},
     Flag{
         "--examples-per-unit", &G::examples_per_unit, kTrain, "K|all", kPrivacy,
@@ -183,17 +189,32 @@ constexpr std::array kFlags = {
         "is clipped as a whole; 32"},
     Flag{"--examples-per-unit", &G::examples_per_unit, kBench, "K", kPrivacy,
          "time steps of made-up units of so many examples, beside those of as many single ones"},
-    Flag{"--unit-participations", &G::unit_participations, kTrain, "K", kPrivacy,
+    Flag{"--unit-participations", &G::unit_participations, kTrain | kCosts, "K", kPrivacy,
          "of --sampling stream: steps of the run in which a privacy unit takes part, at most; 4"},
-    Flag{"--unit-gap", &G::unit_gap, kTrain, "STEPS", kPrivacy,
+    Flag{"--unit-gap", &G::unit_gap, kTrain | kCosts, "STEPS", kPrivacy,
          "from one of these steps to the next, at least; steps / K"},
-    Flag{"--correlation", &G::correlation, kRuns, "independent|lambda[:L]|bisr:B", kPrivacy,
+    Flag{"--correlation", &G::correlation, kRuns | kCosts, "independent|lambda[:L]|bisr:B",
+         kPrivacy,
          "of the noise of steps: lambda takes back part of what the step before added, bisr of "
          "what the last B - 1 did; lambda alone: the best for the run; lambda for --sampling "
          "stream, else independent"},
+    Flag{
+        "--disjoint-data", &G::disjoint_data, kLedger, "", kPrivacy,
+        "declares that no example is in two data sets of different names: then they do not add up"},
     Flag{"--disjoint-data", &G::disjoint_data, kTrain, "", kPrivacy,
          "declares, of a run that goes on with other data after a release, that no example is in "
          "both: then they do not add up"},
+    Flag{
+        "--ledger", &G::ledger, train_flags, "FILE", kPrivacy,
+        "a ledger of all runs on this source of data (lazydp ledger): reserves what the run plans, "
+        "refuses what exceeds it, counts what was spent"},
+    Flag{"--ledger-data", &G::ledger_data, train_flags, "NAME", kPrivacy,
+         "what the ledger calls the run's data, for example its day; any data of the source"},
+    Flag{"--ledger-runs", &G::ledger_runs, train_flags, "N", kPrivacy,
+         "chooses the noise multiplier with which N such runs stay within the ledger"},
+    Flag{"--withdraw", &G::withdraw, kLedger, "RUN", kPrivacy,
+         "take back what a run reserved that came to nothing: its folder is gone, and none of its "
+         "models was shown to anybody"},
     Flag{"--seed", &G::seed, kAll | kAudit | kPaper, "N", kPrivacy,
          "fixes all randomness: runs repeat, and no epsilon is claimed"},
 

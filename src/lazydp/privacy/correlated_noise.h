@@ -28,9 +28,9 @@ std::vector<double> bisr_bands(std::uint64_t bands);  // of the inverse square r
 // How often, and how soon again, one example (or unit) can take part in the steps of a block. Two
 // participations are at least `separation` steps apart, and there are at most `times` of them.
 struct Participation {
-  std::uint64_t steps;       // of the block; public, and fixed before it begins
-  std::uint64_t separation;  // 1 or more; in epochs of a stream: the steps of one epoch
-  std::uint64_t times;       // 1 or more; in epochs of a stream: their number
+  std::uint64_t steps = 0;       // of the block; public, and fixed before it begins
+  std::uint64_t separation = 0;  // 1 or more; in epochs of a stream: the steps of one epoch
+  std::uint64_t times = 0;       // 1 or more; in epochs of a stream: their number
 
   // Throws UserError that names the field, the value given and what is allowed.
   void validate() const;

@@ -51,9 +51,9 @@ BlockSampling block_sampling_from_name(std::string_view name);
 // A block is under one noise key, with one sigma. Stopping it early costs what its first `steps`
 // steps cost, if that number was fixed in advance; the cost of all allowed steps covers any stop.
 struct CorrelatedGaussian {
-  std::vector<double> bands;  // of the inverse: d_0 = 1, d_1, ...
-  double noise_multiplier;    // sigma; not divided by the block's sensitivity
-  Participation allowed;      // of an example, and how many steps the block may have
+  std::vector<double> bands = {};  // of the inverse: d_0 = 1, d_1, ...
+  double noise_multiplier = 0.0;   // sigma; not divided by the block's sensitivity
+  Participation allowed = {};      // of an example, and how many steps the block may have
   BlockSampling sampling = BlockSampling::stream;
   std::uint64_t after_step = 0;  // the block begins after this step of its run: tells blocks apart
   bool disjoint = false;         // declared: no example of this block is in another disjoint block
@@ -64,8 +64,8 @@ struct CorrelatedGaussian {
 };
 
 // One use of the data, or several alike. Another mechanism is another alternative: nothing compiles
-// until ledger.cc says which values it can have, phases.cc what it costs and ledger_json.cc how it
-// is stored.
+// until ledger.cc says which values it can have, composition.cc and phases.cc what it costs,
+// trade_off.cc what of it shows in the sum of all steps, and ledger_json.cc how it is stored.
 using PrivacyEvent = std::variant<SampledGaussian, Gaussian, CorrelatedGaussian>;
 
 // Returns the event's noise multiplier: 0 without noise.

@@ -106,6 +106,10 @@ void Trainer::restore(Ledger spent, std::string no_claim) {
   last_step_ = last_affordable_step(plan_, {now(), ledger_, tables_.clock->before_block()});
 }
 
+Ledger Trainer::planned_ledger() const {
+  return ledger_through(plan_, {now(), ledger_, tables_.clock->before_block()}, last_step_);
+}
+
 TrainingState Trainer::state() {
   return {.model = model_,
           .tables = weights_,

@@ -100,6 +100,8 @@ class Trainer {
 
   const Plan& plan() const { return plan_; }
   const Ledger& ledger() const { return ledger_; }
+  // Returns the ledger as it will be after last_step().
+  Ledger planned_ledger() const;
   const Seed& seed() const { return seed_; }
   const Sampler& sampler() const { return sampler_; }
   Microbatches microbatches() const { return method_->microbatches(); }

@@ -13,6 +13,7 @@
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/cli/run/sampling_options.h"
+#include "lazydp/privacy/lifetime_ledger.h"
 #include "lazydp/random/cell.h"
 #include "lazydp/random/noise_source.h"
 #include "lazydp/train/defaults.h"
@@ -60,10 +61,25 @@ void choose_budget(const FlagTexts& given, const Defaults& defaults, RunOptions&
         "', but nothing can be claimed for shuffled batches; use --sampling poisson, stream or "
         "balls-in-bins");
   }
-  if (given.noise_multiplier) return;
+  if (given.noise_multiplier || given.ledger_runs) return;
   plan.mechanism.noise_multiplier = noise_for(plan);
   run.calibrated = true;
   if (!plan.recipe.no_claim.empty()) plan.budget.reset();
+}
+
+// Chooses the noise with which so many runs like this one fit into the ledger of their data.
+void choose_noise_of_ledger(const FlagTexts& given, RunOptions& run) {
+  if (!given.ledger_runs) return;
+  refuse_both(given.ledger_runs, "ledger-runs", given.noise_multiplier, "noise-multiplier");
+  const auto planned = [&run](double noise) {
+    Plan plan = run.plan;
+    plan.mechanism.noise_multiplier = noise;
+    return ledger_through(plan, {}, plan.steps);
+  };
+  constexpr std::uint64_t kMostRuns = 1'000'000;
+  run.plan.mechanism.noise_multiplier =
+      noise_for_runs(LifetimeFile(*given.ledger).read().terms(),
+                     whole_number("ledger-runs", *given.ledger_runs, 1, kMostRuns), planned);
 }
 
 Step choose_eval_every(const FlagTexts& given, const DataSource& task) {
@@ -198,6 +214,7 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
   plan.table_rule = choose_table_rule(given);
   choose_blocks(given, run);
+  choose_noise_of_ledger(given, run);
   choose_budget(given, defaults, run);
   plan.dense_rule = choose_dense_rule(given, defaults);
   const Rates rates = rates_for(defaults, plan);

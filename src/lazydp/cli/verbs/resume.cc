@@ -222,6 +222,7 @@ void resume(const FlagTexts& given) {
   PersistentRun kept = first_rank_first([&] {
     return PersistentRun(std::move(directory), keeping, options, choose_passphrase(given));
   });
+  kept.lifetime = LifetimeRun::of(wanted, kept.directory);
   kept.open_checkpoint(back);
   kept.goes_on = [&kept, &wanted] {
     put_aside_model(kept.directory);
