@@ -84,6 +84,16 @@ constexpr std::array kFlags = {
          "what the top MLP sees: dot products of all pairs of vectors, and the bottom MLP's output "
          "or all vectors; linear: the first number of a row also acts on the score directly; "
          "linear+cat+dot for --data, else dot"},
+    Flag{
+        "--init", &G::init, kTrain | release_flags, "DIR|FILE", kModel,
+        "begin with the weights of a released model, or of a file of such weights, in the place of "
+        "random ones; what it has spent counts (to go on with a run: where it lies now)"},
+    Flag{"--init-is-public", &G::init_is_public, kTrain, "", kModel,
+         "whoever sees the initial model learns nothing of your data from it: you say so, and the "
+         "card repeats it"},
+    Flag{"--freeze", &G::freeze, kTrain, "tables|dense|NAME,...", kModel,
+         "parts that keep their weights, with neither gradient nor noise: all tables, all MLPs, "
+         "bottom, top, a layer (top.0), a table (tables.3) or a column"},
 
     Flag{"--synthetic", &G::synthetic, kShapes | kTune, "DATA", kData,
          "click, click:large, uniform, zipf:S or skew:36|10|0.6; click for small, else uniform"},
@@ -178,9 +188,9 @@ constexpr std::array kFlags = {
     Flag{"--delta", &G::delta, kMechanism | kAudit | kTune | kLedger, "D", kPrivacy,
          "at which epsilon is stated, below 1 / examples; at most 1e-6"},
     Flag{"--force", &G::force, kMechanism | release_flags | kTune, "", kPrivacy,
-         "take a delta that is not below 1 / examples, which allows giving somebody's data away"},
+         "take a delta that is not below 1 / examples, which allows giving a person's data away"},
     Flag{"--accountant", &G::accountant, kMechanism, "rdp|pld", kPrivacy,
-         "who computes epsilon; pld (lazydp privacy: also both)"},
+         "computes epsilon; pld (lazydp privacy: also both)"},
     Flag{"--privacy-unit", &G::privacy_unit, kTrain | kTune | kLedger, "example|COLUMN", kPrivacy,
          "what is protected: an example, or all examples of one value of a key column; example"},
     Flag{

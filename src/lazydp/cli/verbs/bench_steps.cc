@@ -55,19 +55,19 @@ void print_times(std::ostream& out, const BenchOptions& options,
                  const std::vector<Measured>& measured) {
   std::size_t longest = 14;
   for (const Measured& m : measured) longest = std::max(longest, m.name().size());
-  const int kName = static_cast<int>(longest) + 2;
+  const int name_width = static_cast<int>(longest) + 2;
   constexpr int kNumber = 10;
   const auto cell = [&](const std::string& text) {
     out << std::right << std::setw(kNumber) << text;
   };
-  out << std::left << std::setw(kName) << "ms a step";
+  out << std::left << std::setw(name_width) << "ms a step";
   for (const char* head : {"median", "min", "p10", "p90", "data", "lateness", "noise/s"})
     cell(head);
   out << "\n";
   for (const Measured& m : measured) {
     const auto& ms = m.times.compute_ms();
     const std::optional<double> speed = noise_speed(options, m);
-    out << std::left << std::setw(kName) << m.name();
+    out << std::left << std::setw(name_width) << m.name();
     for (const double p : {0.5, 0.0, 0.1, 0.9}) cell(fixed(quantile(ms, p), 2));
     cell(fixed(m.times.stage_ms(Stage::data), 2));
     cell(fixed(m.lateness, 1));
@@ -103,8 +103,8 @@ void print_bench(std::ostream& out, const BenchOptions& options,
       << "\n\n";
   print_times(out, options, measured);
   out << "\n  data: drawing the batch, not part of a step here. lateness: steps that the rows of a "
-         "batch\n  have waited for their noise, on average. noise/s: normals made and added by "
-         "who gives\n  every row its noise at every step.\n\n";
+         "batch\n  have waited for their noise, on average. noise/s: normals a second, where every "
+         "row\n  gets noise at every step.\n\n";
   print_ratios(out, measured);
 }
 
