@@ -68,7 +68,8 @@ TEST(CorrelatedLedger, RefusesABlockThatGoesOnAfterOthersOrChanges) {
 TEST(CorrelatedLedger, BlocksOfAnotherRunStayApartThroughFiles) {
   Ledger ledger;
   ledger.append(ledger_of({lambda_block(2.0, {10, 10, 1}, 5)}));
-  ledger.append(ledger);  // and that one began with one of its kind
+  const Ledger before = ledger;
+  ledger.append(before);  // and that one began with one of its kind
   Ledger stored = ledger_from(json_of(ledger));
   stored.begin_run();
   for (Ledger* each : {&ledger, &stored}) {
