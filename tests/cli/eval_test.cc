@@ -164,7 +164,7 @@ TEST_F(ReleasedModelOnDisk, OfAnEarlierVersionIsNotJudgedByAShare) {
   for (const char* file : {"run/model/card.json", "run/model/model.safetensors"}) {
     std::string text = contents(place_ / file);
     for (const std::string& quote : {std::string("\""), std::string("\\\"")}) {
-      const std::size_t at = text.find(quote + "split" + quote);
+      const std::size_t at = text.find(std::string(quote).append("split").append(quote));
       if (at != std::string::npos) text.replace(at + quote.size(), 5, "spilt");
     }
     place_.write(file, text);

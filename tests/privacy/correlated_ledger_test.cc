@@ -63,6 +63,26 @@ TEST(CorrelatedLedger, RefusesABlockThatGoesOnAfterOthersOrChanges) {
   EXPECT_EQ(ledger.events().size(), 3U);
 }
 
+// A model that another one began with may have been trained in the same way: as one block of twice
+// as many steps, the two would cost far less than they do.
+TEST(CorrelatedLedger, BlocksOfAnotherRunStayApartThroughFiles) {
+  Ledger ledger;
+  ledger.append(ledger_of({lambda_block(2.0, {10, 10, 1}, 5)}));
+  const Ledger before = ledger;
+  ledger.append(before);  // and that one began with one of its kind
+  Ledger stored = ledger_from(json_of(ledger));
+  stored.begin_run();
+  for (Ledger* each : {&ledger, &stored}) {
+    each->record(lambda_block(2.0, {10, 10, 1}, 4));
+    *each = ledger_from(json_of(*each));
+    each->record(lambda_block(2.0, {10, 10, 1}, 1));
+    ASSERT_EQ(each->events().size(), 3U);
+    for (const PrivacyEvent& event : each->events()) {
+      EXPECT_EQ(std::get<CorrelatedGaussian>(event).steps, 5U);
+    }
+  }
+}
+
 TEST(CorrelatedLedger, RefusesWhatNoMechanismCanHave) {
   const double nan = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THROW(ledger_of({lambda_block(nan, {10, 10, 1}, 1)}), UserError);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "lazydp/random/noise_source.h"
@@ -13,6 +14,32 @@
 #include "tests/support/small_world.h"
 
 namespace lazydp::oracle {
+
+// Which of the plain model's weights keep their values.
+inline std::vector<bool> kept_weights(const Settings& s, const PlainDlrm& model) {
+  std::vector<bool> kept(model.weights.size(), false);
+  const auto is_frozen = [&s](const std::string& layer) {
+    return std::ranges::find(s.frozen.layers, layer) != s.frozen.layers.end();
+  };
+  std::size_t at = 0;
+  const auto layer = [&](const std::string& name, std::size_t in, std::size_t out) {
+    const std::size_t end = at + out * (in + 1);
+    for (; at < end; ++at) kept[at] = is_frozen(name);
+  };
+  for (std::size_t l = 1; l < model.bottom.size(); ++l) {
+    layer("bottom." + std::to_string(2 * (l - 1)), model.bottom[l - 1], model.bottom[l]);
+  }
+  std::size_t in = model.interaction();
+  for (std::size_t l = 0; l < model.top.size(); ++l) {
+    layer("top." + std::to_string(2 * l), in, model.top[l]);
+    in = model.top[l];
+  }
+  for (std::size_t k = 0; k < model.rows.size(); ++k) {
+    const std::size_t end = at + static_cast<std::size_t>(model.rows[k]) * model.dim;
+    for (; at < end; ++at) kept[at] = s.frozen.has_table(k);
+  }
+  return kept;
+}
 
 // DP-SGD as a paper would write it: dense vectors, gradients by differences, in double. Only the
 // sample of each step and the noise cells are the library's.
@@ -25,6 +52,7 @@ inline std::vector<double> dense_dpsgd(const Settings& s) {
                              .mean = s.shape.mode == Pooling::mean,
                              .rows = s.shape.table_rows,
                              .weights = {start.begin(), start.end()}};
+  const std::vector<bool> kept = kept_weights(s, model);
   std::vector<double> momentum(model.weights.size(), 0.0), squares(model.dense_count(), 0.0);
   const NoiseSource noise(world.seed, s.draws);
   const auto rates = Schedule::parse(s.rates);
@@ -44,7 +72,8 @@ inline std::vector<double> dense_dpsgd(const Settings& s) {
       e.dense.assign(batch.dense.row(i).begin(), batch.dense.row(i).end());
       e.label = batch.labels[i];
       for (const Bags& bags : batch.bags) e.bags.emplace_back(bags.of(i).begin(), bags.of(i).end());
-      const auto g = model.gradient(e);
+      auto g = model.gradient(e);
+      for (std::size_t j = 0; j < g.size(); ++j) g[j] = kept[j] ? 0.0 : g[j];
       double norm = 0.0;
       for (const double x : g) norm += x * x;
       for (std::size_t j = 0; j < g.size(); ++j)
@@ -72,6 +101,7 @@ inline std::vector<double> dense_dpsgd(const Settings& s) {
     }
     const double rate = s.rate * rates.factor(t, s.steps);
     for (std::size_t j = 0; j < sum.size(); ++j) {
+      if (kept[j]) continue;
       const double g = sum[j] / expected_batch;
       if (j >= model.dense_count() && s.table_rule == TableRule::momentum) {
         momentum[j] = 0.9 * momentum[j] + g + s.weight_decay * model.weights[j];

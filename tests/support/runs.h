@@ -37,6 +37,7 @@ struct Settings {
   std::uint64_t key = 3;
   std::uint64_t examples_per_unit = 0;  // 0: every example is a unit
   std::uint64_t stream = 0;  // examples that a step takes in their order; 0: Poisson samples
+  FrozenParts frozen = {};
 };
 
 // The samples of a run that goes on with this seed.
@@ -59,6 +60,7 @@ inline Plan plan_of(std::string_view algorithm, const Settings& s) {
   plan.dense_rule = s.dense_rule;
   plan.table_rule = s.table_rule;
   plan.weight_decay = s.weight_decay;
+  plan.frozen = s.frozen;
   plan.rate_schedule = Schedule::parse(s.rates);
   plan.noise_schedule = Schedule::parse(s.noises);
   plan.clip_schedule = Schedule::parse(s.clips);

@@ -77,7 +77,7 @@ TEST(Budget, WhatWasSpentBeforeCounts) {
   EXPECT_THROW(noise_for(plan, {20, all}), PrivacyError);
   Plan dear = plan;
   dear.budget = Budget{1e-12, 1e-12};
-  EXPECT_THROW(noise_for(dear), UserError) << "nothing was spent: nobody's privacy is at stake";
+  EXPECT_THROW(noise_for(dear), UserError) << "nothing was spent: no privacy is at stake";
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ using oracle::train;
 constexpr double kRounding = 3e-5;
 
 std::vector<Settings> settings() {
-  std::vector<Settings> all(6);
+  std::vector<Settings> all(7);
   all[0].bands = {1.0, -0.9};
   all[1].bands = bisr_bands(4);
   all[1].rates = "warmup:4,cosine";
@@ -45,8 +45,9 @@ std::vector<Settings> settings() {
   all[4].dense_rule = DenseRule::adam;
   all[4].dense_rate = 0.02;
   all[5].bands = bisr_bands(4);
-  all[5].shape = small_shape({1, 6, 50}, Pooling::mean);
   all[5].draws = 4;
+  all[6].bands = {1.0, -0.9};
+  all[6].shape = small_shape({1, 6, 50}, Pooling::mean);
   return all;
 }
 
@@ -95,7 +96,7 @@ TEST_P(CorrelatedRun, OneAndSeveralThreadsGiveTheSameBits) {
   set_thread_count(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Settings, CorrelatedRun, testing::Range<std::size_t>(0, 6));
+INSTANTIATE_TEST_SUITE_P(Settings, CorrelatedRun, testing::Range<std::size_t>(0, 7));
 
 // With the real loss: a two-sample test of means and spreads over keys, as for independent noise.
 TEST(CorrelatedRuns, NoiseDrawnAtOnceHasTheLawOfEagerNoiseUnderTheRealLoss) {

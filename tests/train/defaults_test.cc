@@ -111,7 +111,7 @@ TEST(DefaultsForFiles, BatchesArePowersOfTwoThatTheDataHas) {
   }
 }
 
-// Of few persons a step takes a large part: their noise is that of few, large steps.
+// A step takes a large part of few persons: their noise is that of few, large steps.
 TEST(DefaultsForFiles, FewUnitsAreSampledOften) {
   EXPECT_GE(plan_of(950, Record::unit, 1.0).mechanism.sampling_rate, 0.25);
   EXPECT_LE(plan_of(950, Record::unit, 1.0).steps, 100u);

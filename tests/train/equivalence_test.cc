@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "lazydp/base/parallel.h"
@@ -22,7 +23,7 @@ using oracle::train;
 constexpr double kRounding = 3e-5;
 
 std::vector<Settings> awkward_settings() {
-  std::vector<Settings> all(11);
+  std::vector<Settings> all(14);
   all[1].rates = "warmup:4,cosine";
   all[2].weight_decay = 0.2;
   all[2].rates = "warmup:3,linear";
@@ -46,6 +47,15 @@ std::vector<Settings> awkward_settings() {
   all[10].rates = "warmup:3,linear";
   all[10].noises = "poly:2";
   all[10].evaluate = true;
+  all[11].frozen = {.tables = {1}, .layers = {"bottom.2"}};
+  all[11].weight_decay = 0.1;
+  all[11].evaluate = true;
+  all[12].frozen = {.tables = {0, 1}, .layers = {"bottom.0", "top.0", "top.2"}};
+  all[12].rates = "warmup:3,linear";
+  all[13] = all[9];
+  all[13].frozen = {.tables = {0}, .layers = {"top.2"}};
+  all[13].dense_rule = DenseRule::adam;
+  all[13].dense_rate = 0.02;
   return all;
 }
 
@@ -111,7 +121,7 @@ TEST_P(Awkward, OneAndSeveralThreadsGiveTheSameBits) {
   set_thread_count(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Settings, Awkward, ::testing::Range<std::size_t>(0, 11));
+INSTANTIATE_TEST_SUITE_P(Settings, Awkward, ::testing::Range<std::size_t>(0, 14));
 
 // Noise reaches a dense gradient before the rule does, so lazy tables change nothing for it.
 class DenseRules : public testing::TestWithParam<DenseRule> {};

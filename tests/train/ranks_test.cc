@@ -82,6 +82,16 @@ TEST_P(OnRanks, WithMomentumOfTables) {
   for (const int ranks : {2, 4}) expect_same_model(GetParam().name, s, ranks, kSome);
 }
 
+TEST_P(OnRanks, WithPartsFrozen) {
+  oracle::Settings s;
+  s.evaluate = true;
+  s.frozen = {.tables = {0, 2}, .layers = {"top.0"}};
+  for (const int ranks : {2, 4}) expect_same_model(GetParam().name, s, ranks, kSome);
+  s.frozen = {.tables = {0, 1, 2}, .layers = {}};
+  s.table_rule = TableRule::momentum;
+  expect_same_model(GetParam().name, s, 2, kNone);
+}
+
 // With three examples a step, half of eight ranks have none; some steps have none at all. The
 // tables of 1 and 6 rows leave some ranks without a row.
 TEST_P(OnRanks, WithRanksThatHaveNeitherExamplesNorRows) {

@@ -145,7 +145,7 @@ void CheckpointReader::restore(Trainer& trainer) {
       std::ranges::fill(state.table_optimizer.settled_through(k), head_.step);
     }
   } else {
-    state.clock.restore(head_.clock, step_before_block(head_.spent));
+    state.clock.restore(head_.clock, head_.step == 0 ? 0 : step_before_block(head_.spent));
   }
   state.dense_optimizer.begin_block_after(state.clock.before_block());
   trainer.restore(head_.spent, no_claim_for(trainer.sampler().unit()));

@@ -17,6 +17,7 @@ using Text = std::optional<std::string>;
 struct FlagTexts {
   Text algorithm, algorithms, canary, runs, one_run, canaries;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode, interaction;
+  Text init, init_is_public, freeze;
   Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs, more_steps, more_epochs;
   Text correlation, unit_participations, unit_gap, disjoint_data;
   Text lr, dense_lr, lr_schedule, weight_decay, dense_optimizer, table_optimizer;

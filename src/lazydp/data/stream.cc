@@ -26,7 +26,7 @@ Windows::Windows(std::uint64_t examples, std::uint64_t places_a_step)
     : starts_(cut(examples, places_a_step, [](std::uint64_t place) { return place; })) {}
 
 Windows::Windows(const Part& part, std::uint64_t places_a_step)
-    : starts_(cut(part.file().size(), places_a_step,
+    : starts_(cut(part.file().places(), places_a_step,
                   [&](std::uint64_t place) { return part.before(place); })) {}
 
 std::uint64_t Windows::window_of(ExampleId example) const {

@@ -71,13 +71,14 @@ class EachCell : public CatchUp {
 
 class SomeCellsAtOnce : public CatchUp {
  public:
-  // First the cells that do not depend on when a row was settled before, which share a key; then
-  // the others, in the order of their steps, so that few keys are needed.
+  // First the cells that do not depend on when a row was settled before, which share a key, for a
+  // few rows at a time that stay in the first-level cache; then the others, in the order of their
+  // steps, so that few keys are needed.
   void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
     DrawBuffer draws(visit);
-    for (std::uint32_t place = 0; place < late.size(); ++place) {
-      draw_new_cells(owed, late[place].after, place, draws);
+    for (std::size_t first = 0; first < late.size(); first += kFew) {
+      draw_new_cells(owed, late, first, std::min(first + kFew, late.size()), draws);
     }
     std::array<std::uint32_t, kRowsAtATime> order;
     const auto places = std::span(order).first(late.size());
@@ -90,16 +91,29 @@ class SomeCellsAtOnce : public CatchUp {
   }
 
  private:
-  static void draw_new_cells(const OwedThrough& owed, Step after, std::uint32_t place,
-                             DrawBuffer& draws) {
+  static constexpr std::size_t kFew = 64;  // rows
+
+  static void draw_new_cells(const OwedThrough& owed, std::span<const LateRow> late,
+                             std::size_t begin, std::size_t end, DrawBuffer& draws) {
     const CellWeights& cells = owed.cells();
     const Step t = owed.through();
-    Shrink shrink(owed.term_since(after).shrink);
-    if (cells.some_at_once(after)) {
-      draws.push({place, CellKind::aggregated, t, shrink.with(cells.deviation_at_once(after))});
+    // The cell of step t is new to every row; that draw shrinks it.
+    for (std::size_t i = begin; i < end; ++i) {
+      const float shrink = owed.term_since(late[i].after).shrink;
+      draws.push({static_cast<std::uint32_t>(i), CellKind::each_step, t,
+                  {shrink, static_cast<float>(cells.of_recent(t))}});
     }
-    for (Step k = std::max(after + 1, cells.correlation().first_cell(t + 1)); k <= t; ++k) {
-      draws.push({place, CellKind::each_step, k, shrink.with(cells.of_recent(k))});
+    for (std::size_t i = begin; i < end; ++i) {
+      if (!cells.some_at_once(late[i].after)) continue;
+      draws.push({static_cast<std::uint32_t>(i), CellKind::aggregated, t,
+                  {1.0f, cells.deviation_at_once(late[i].after)}});
+    }
+    for (Step k = cells.correlation().first_cell(t + 1); k < t; ++k) {
+      const auto weight = static_cast<float>(cells.of_recent(k));
+      for (std::size_t i = begin; i < end; ++i) {
+        if (late[i].after >= k) continue;
+        draws.push({static_cast<std::uint32_t>(i), CellKind::each_step, k, {1.0f, weight}});
+      }
     }
   }
 

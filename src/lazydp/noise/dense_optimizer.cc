@@ -62,9 +62,13 @@ std::string_view dense_rule_name(DenseRule rule) {
       ->first;
 }
 
-DenseOptimizer::DenseOptimizer(DenseRule rule, std::size_t weights,
+DenseOptimizer::DenseOptimizer(DenseRule rule, std::size_t weights, const Correlation& correlation)
+    : DenseOptimizer(rule, weights, {{0, weights}}, correlation) {}
+
+DenseOptimizer::DenseOptimizer(DenseRule rule, std::size_t weights, std::vector<IndexRange> trained,
                                const Correlation& correlation)
     : rule_(rule),
+      trained_(std::move(trained)),
       correlation_(correlation),
       first_(has_first(rule) ? weights : 0),
       second_(has_second(rule) ? weights : 0) {
@@ -100,7 +104,13 @@ void DenseOptimizer::update(std::span<float> weights, std::span<const float> gra
         const NoisyRow row = {mean.data(), i / kRow, 1.0f, static_cast<float>(std * bands[j])};
         cells_[j].add({&row, 1}, count);
       }
-      apply(weights.subspan(i, count), std::span(mean).first(count), i, step.rate);
+      for (const IndexRange& range : trained_) {
+        const std::size_t first = std::max(i, range.first);
+        const std::size_t last = std::min(i + count, range.first + range.count);
+        if (first >= last) continue;
+        apply(weights.subspan(first, last - first),
+              std::span(mean).subspan(first - i, last - first), first, step.rate);
+      }
     }
   });
 }

@@ -40,6 +40,10 @@ class DenseOptimizer {
  public:
   DenseOptimizer(DenseRule rule, std::size_t weights, const Correlation& correlation = {});
 
+  // Moves only the weights in `trained`, ranges that ascend; the others keep their values.
+  DenseOptimizer(DenseRule rule, std::size_t weights, std::vector<IndexRange> trained,
+                 const Correlation& correlation = {});
+
   // Computes mean = (gradient + noise of step t) / divisor; the rule then moves the weights by it.
   // The noise of a step is correlated with that of others as that of tables is.
   void update(std::span<float> weights, std::span<const float> gradient, Step t,
@@ -60,6 +64,7 @@ class DenseOptimizer {
   void apply(std::span<float> weights, std::span<const float> mean, std::size_t first, double rate);
 
   DenseRule rule_;
+  std::vector<IndexRange> trained_;
   Correlation correlation_;
   std::vector<NoiseCells> cells_;  // those of the step that is taken
   Step steps_ = 0;

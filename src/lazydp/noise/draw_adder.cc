@@ -1,6 +1,7 @@
 #include "lazydp/noise/draw_adder.h"
 
 #include <algorithm>
+#include <bitset>
 #include <cstddef>
 #include <cstdint>
 
@@ -14,10 +15,12 @@ void DrawAdder::pass_on(std::span<const LateRow> late, std::span<const Draw> dra
                         RowOf&& row_of) {
   check(draws.size() <= CatchUp::kDrawsAtATime, "few draws at a time");
   std::array<NoisyRow, CatchUp::kDrawsAtATime> rows;
+  std::bitset<CatchUp::kRowsAtATime> named;  // places of these rows
   std::size_t count = 0;
   const auto flush = [&] {
     keyed_.cells.add(std::span(rows).first(count), table_.dim());
     count = 0;
+    named.reset();
   };
   for (std::size_t i = 0; i < draws.size(); ++i) {
     const Draw& draw = draws[i];
@@ -27,6 +30,12 @@ void DrawAdder::pass_on(std::span<const LateRow> late, std::span<const Draw> dra
       flush();
       keyed_ = noise_.sharing_a_key(table_.id(), table_.whole_rows(), table_.dim(), draw.step);
       known_ = true;
+    }
+    // Sums of normals are added normal by normal: a row that is named twice in a call would be
+    // rounded in another order than in two.
+    if (keyed_.cells.normals_per_sample > 1) {
+      if (named[draw.place]) flush();
+      named.set(draw.place);
     }
     row.row = static_cast<std::uint64_t>(table_.first_row() + late[draw.place].id);
     row.offset = cell_offset(draw.kind, draw.step);

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lazydp/noise/momentum_tables.h"
+#include "lazydp/noise/partly_frozen_tables.h"
 #include "lazydp/noise/sgd_tables.h"
 
 namespace lazydp {
@@ -26,8 +27,23 @@ std::unique_ptr<StepClock> make_clock(const TableOptimizerOptions& options) {
   return std::make_unique<MomentumClock>();
 }
 
+namespace {
+
+ClockedTables make_partly_frozen(TableOptimizerOptions options, std::span<Table> tables,
+                                 const NoiseSource& noise) {
+  const auto frozen = std::exchange(options.frozen, {});
+  std::vector<Table> trained = trained_tables(tables, frozen);
+  ClockedTables made = make_table_optimizer(options, trained, noise);
+  made.optimizer = std::make_unique<PartlyFrozenTables>(tables, frozen, std::move(trained),
+                                                        std::move(made.optimizer));
+  return made;
+}
+
+}  // namespace
+
 ClockedTables make_table_optimizer(const TableOptimizerOptions& options, std::span<Table> tables,
                                    const NoiseSource& noise) {
+  if (!options.frozen.empty()) return make_partly_frozen(options, tables, noise);
   auto clock = make_clock(options);
   if (options.rule == TableRule::momentum) {
     auto optimizer = std::make_unique<MomentumTables>(

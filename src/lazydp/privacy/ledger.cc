@@ -1,7 +1,9 @@
 #include "lazydp/privacy/ledger.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 
@@ -71,7 +73,7 @@ void Ledger::record(const PrivacyEvent& event) {
   const std::uint64_t steps = steps_of(next);
   require(steps <= std::numeric_limits<std::uint64_t>::max() - steps_, "steps", steps,
           "small enough for the total to fit 64 bits");
-  const auto run = std::span(events_).subspan(first_of_run_);
+  const auto run = std::span(events_).subspan(runs_.empty() ? 0 : runs_.back());
   if (!run.empty()) steps_of(next) = steps_of(run.back());
   const bool goes_on = !run.empty() && next == run.back();
   if (!goes_on) {
@@ -93,12 +95,23 @@ void Ledger::record(const PrivacyEvent& event) {
 void Ledger::append(const Ledger& other) {
   require(other.steps_ <= std::numeric_limits<std::uint64_t>::max() - steps_, "steps", other.steps_,
           "small enough for the total to fit 64 bits");
-  for (PrivacyEvent event : other.events_) {
+  for (std::size_t i = 0; i < other.events_.size(); ++i) {
+    if (i == 0 || other.begins_run(i)) begin_run();
+    PrivacyEvent event = other.events_[i];
     if (auto* block = std::get_if<CorrelatedGaussian>(&event)) block->disjoint = false;
     steps_ += steps_of(event);
     events_.push_back(std::move(event));
   }
-  first_of_run_ = events_.size();
+  begin_run();
+}
+
+void Ledger::begin_run() {
+  const std::size_t first = events_.size();
+  if (first > 0 && (runs_.empty() || runs_.back() != first)) runs_.push_back(first);
+}
+
+bool Ledger::begins_run(std::size_t event) const {
+  return std::ranges::binary_search(runs_, event);
 }
 
 void Mechanism::validate() const {

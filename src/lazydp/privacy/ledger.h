@@ -96,13 +96,20 @@ class Ledger {
   // stays disjoint: that was said of blocks within one run.
   void append(const Ledger& other);
 
+  // Makes the events to come those of another run: none merges with one that is there, nor are its
+  // blocks this run's. Does nothing if nothing is there.
+  void begin_run();
+
+  // Returns whether another run begins with the event of this number.
+  bool begins_run(std::size_t event) const;
+
   std::span<const PrivacyEvent> events() const { return events_; }  // in order
   std::uint64_t steps() const { return steps_; }                    // over all events
   bool empty() const { return events_.empty(); }                    // nothing happened yet
 
  private:
   std::vector<PrivacyEvent> events_;
-  std::size_t first_of_run_ = 0;  // events before it are other runs'
+  std::vector<std::size_t> runs_;  // the first events of all runs but the first, ascending
   std::uint64_t steps_ = 0;
 };
 

@@ -68,7 +68,9 @@ PrivacyEvent event_from(const Json& json) {
 Json json_of(const Ledger& ledger) {
   Json json = Json::array();
   for (const PrivacyEvent& event : ledger.events()) {
+    const bool begins_run = ledger.begins_run(json.size());
     json.push_back(std::visit([](const auto& use) { return json_of(use); }, event));
+    if (begins_run) json.back()["another_run"] = true;
   }
   return json;
 }
@@ -76,7 +78,10 @@ Json json_of(const Ledger& ledger) {
 Ledger ledger_from(const Json& json) {
   try {
     Ledger ledger;
-    for (const Json& event : json) ledger.record(event_from(event));
+    for (const Json& event : json) {
+      if (event.value("another_run", false)) ledger.begin_run();
+      ledger.record(event_from(event));
+    }
     return ledger;
   } catch (const Json::exception& error) {
     throw IoError(std::string("the ledger cannot be read: ") + error.what());

@@ -76,6 +76,9 @@ std::string in_words(const Trainer& trainer) {
       << (units && !plan.blocks ? " units" : " examples")
       << ", is treated as public; the released model is protected, intermediate states "
          "are not";
+  if (const auto& initial = trainer.plan().initial) {
+    out << "; it began with a model, " << in_words(*initial);
+  }
   return out.str();
 }
 

@@ -31,8 +31,7 @@ void require_accountable(const Plan& plan) {
                     "has one noise multiplier: that is what its cost is known for");
   }
   if (!correlated) return;
-  const Missed missed = traits_of(plan.recipe.noise).on_read;
-  if (missed != Missed::each_step && missed != Missed::aggregated) {
+  if (!traits_of(plan.recipe.noise).adds_all_noise()) {
     throw UserError("correlation is given, but " + std::string(plan.recipe.name) +
                     (plan.recipe.clips() ? " leaves out the noise of rows that are not in use, and "
                                            "later steps take back in part what earlier ones added"
@@ -139,6 +138,16 @@ Ledger ledger_through(const Plan& plan, const Progressed& so_far, Step last) {
   return ledger;
 }
 
+Ledger spent_before(const Plan& plan) {
+  Ledger ledger;
+  if (plan.initial) ledger.append(plan.initial->spent);
+  return ledger;
+}
+
+Progressed at_beginning(const Plan& plan) {
+  return {0, spent_before(plan), 0};
+}
+
 double noise_for(const Plan& plan, const Progressed& so_far) {
   const auto ledger = [&](double noise_multiplier) {
     Plan trial = plan;
@@ -155,8 +164,10 @@ double noise_for(const Plan& plan, const Progressed& so_far) {
                        " steps without noise; give --noise-multiplier to go on without a claim");
   }
   std::ostringstream message;
-  message << "epsilon is " << budget.epsilon << ", of which " << steps << " steps have spent "
-          << before << ": no noise is enough for more steps; raise epsilon, or release what there is";
+  message << "epsilon is " << budget.epsilon << ", of which " << steps << " steps "
+          << (so_far.now == 0 ? "of the initial model " : "") << "have spent " << before
+          << ": no noise is enough for more steps; raise epsilon"
+          << (so_far.now == 0 ? "" : ", or release what there is");
   throw PrivacyError(message.str());
 }
 

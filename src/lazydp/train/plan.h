@@ -8,12 +8,14 @@
 
 #include "lazydp/base/types.h"
 #include "lazydp/data/samplers.h"
+#include "lazydp/model/frozen_parts.h"
 #include "lazydp/noise/correlation.h"
 #include "lazydp/noise/dense_optimizer.h"
 #include "lazydp/noise/table_optimizer.h"
 #include "lazydp/privacy/accountant.h"
 #include "lazydp/privacy/calibration.h"
 #include "lazydp/privacy/ledger.h"
+#include "lazydp/train/initial_model.h"
 #include "lazydp/train/recipe.h"
 #include "lazydp/train/schedule.h"
 
@@ -42,6 +44,8 @@ struct Plan {
   DenseRule dense_rule = DenseRule::sgd;
   TableRule table_rule = TableRule::sgd;  // a rule under which noise may wait
   double weight_decay = 0.0;              // on table rows
+  FrozenParts frozen;                     // keep the weights that they have
+  std::optional<InitialModel> initial;    // whose weights the run begins with; none: random ones
   Schedule rate_schedule;
   Schedule noise_schedule;
   Schedule clip_schedule;
@@ -91,7 +95,7 @@ Step step_before_block(const Ledger& ledger);
 // What a run has done so far.
 struct Progressed {
   Step now = 0;           // steps taken
-  Ledger spent = {};      // on them
+  Ledger spent = {};      // on them, and before
   Step before_block = 0;  // the next step belongs to the block that began, or begins, after this one
 
   // A run that goes on in its last block, or begins another after step `now`.
@@ -104,10 +108,21 @@ struct Progressed {
 // Returns what a ledger holds once a run that has done `so_far` has taken steps up to `last`.
 Ledger ledger_through(const Plan& plan, const Progressed& so_far, Step last);
 
+// Returns what was spent before the run's first step: by its initial model, if it has one.
+Ledger spent_before(const Plan& plan);
+
+// A run that has taken no step.
+Progressed at_beginning(const Plan& plan);
+
 // Returns the smallest base noise multiplier with which a run that has done `so_far` takes the
 // plan's other steps, under its schedule, within its budget. If there is none, throws UserError, or
 // PrivacyError if the spending is the cause.
-double noise_for(const Plan& plan, const Progressed& so_far = {});
+double noise_for(const Plan& plan, const Progressed& so_far);
+
+// The same at the beginning of a run.
+inline double noise_for(const Plan& plan) {
+  return noise_for(plan, at_beginning(plan));
+}
 
 // Returns the last step, plan.steps at most, through which a run that has done `so_far` stays
 // within the plan's budget; its present step if it cannot afford another one.

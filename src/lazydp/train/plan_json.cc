@@ -13,6 +13,14 @@ namespace lazydp {
 
 namespace {
 
+// The names of the tensors that do not train, without "weight" and "bias".
+Json json_of(const FrozenParts& frozen) {
+  Json names = Json::array();
+  for (const std::size_t k : frozen.tables) names.push_back("tables." + std::to_string(k));
+  for (const std::string& layer : frozen.layers) names.push_back(layer);
+  return names;
+}
+
 // JSON has no infinity.
 Json number(double value) {
   return std::isfinite(value) ? Json(value) : Json("infinite");
@@ -45,6 +53,8 @@ Json json_of(const Plan& plan) {
     if (rules.times != kAnyNumberOfTimes) json_of_rules["times"] = rules.times;
     if (rules.disjoint) json_of_rules["disjoint_data"] = true;
   }
+  if (plan.initial) json["initial_model"] = json_of(*plan.initial);
+  if (!plan.frozen.empty()) json["frozen"] = json_of(plan.frozen);
   if (plan.examples_per_unit != 1) {
     json["examples_per_unit"] =
         plan.examples_per_unit == kEveryExampleOfAUnit ? Json("all") : Json(plan.examples_per_unit);

@@ -16,6 +16,7 @@
 #include "lazydp/data/samplers.h"
 #include "lazydp/embedding/storage/table_files.h"
 #include "lazydp/embedding/table.h"
+#include "lazydp/model/frozen_parts.h"
 #include "lazydp/model/model.h"
 #include "lazydp/noise/dense_optimizer.h"
 #include "lazydp/noise/table_optimizer.h"
@@ -127,6 +128,7 @@ class Trainer {
   Performance performance_;
   Seed seed_;
   Model& model_;
+  PartlyFrozenModel trained_model_;
   std::span<Table> weights_;
   TableStorage storage_;
   const Sampler& sampler_;

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/run/initial_options.h"
 #include "lazydp/cli/run/training_health.h"
 #include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"
@@ -87,7 +88,9 @@ void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
                   "the end of training, or about timing.");
   for (const Finished& run : runs) {
     const RowId fewest = std::ranges::min(run.options.model.shape.table_rows);
-    const double ulps = least_noise_in_ulps(run.options.plan, largest_first_weight(fewest));
+    const float largest =
+        run.options.initial ? run.options.initial->largest_weight() : largest_first_weight(fewest);
+    const double ulps = least_noise_in_ulps(run.options.plan, largest);
     if (!run.result.claim.holds || ulps >= kFineEnough) continue;
     print_paragraph(out,
                     "Careful: the least noise of a step is " + fixed(ulps, 1) +
@@ -107,7 +110,7 @@ void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
     if (!run.result.claim.holds || run.options.delta < 1.0 / examples) continue;
     print_paragraph(out, "Careful: delta " + shortest(run.options.delta) + " is not below 1 / " +
                              with_commas(examples) +
-                             " examples; that allows somebody's data to be given away.");
+                             " examples; that allows a person's data to be given away.");
   }
 }
 
@@ -191,6 +194,9 @@ void print_report(std::ostream& out, const Finished& run) {
             fixed(result.held_out.calibration, 3));
   }
   row(out, "training loss", fixed(result.loss, 4) + "   (mean of the last tenth)");
+  if (const std::string begun = beginning_in_words(options); !begun.empty()) {
+    row(out, "begins", begun);
+  }
   row(out, "privacy", privacy_in_words(result.claim));
   print_budget(out, run);
   row(out, "speed",

@@ -116,7 +116,7 @@ bool RunDirectory::released() const {
 FlagTexts RunDirectory::config() const {
   FlagTexts given;
   read_config_file(path_ + "/config.toml", flags_of_runs(), given);
-  // Of runs that earlier versions began, a unit sends one example.
+  // In runs that earlier versions began a unit sends one example.
   if (given.privacy_unit && *given.privacy_unit != "example" && !given.examples_per_unit) {
     given.examples_per_unit = "1";
   }

@@ -58,6 +58,10 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"accountant", accountant_name(claim.accountant)},
       {"claim", claim.holds ? claim.because : "none: " + claim.because},
   };
+  const Json of_plan = json_of(plan);
+  for (const char* key : {"initial_model", "frozen"}) {
+    if (of_plan.contains(key)) json[key] = of_plan[key];
+  }
   if (plan.budget) {
     json["budget"] = {{"epsilon", plan.budget->epsilon},
                       {"spent", result.budget_spent},

@@ -10,6 +10,7 @@
 #include "lazydp/base/parallel.h"
 #include "lazydp/base/text/toml.h"
 #include "lazydp/cli/parse_value.h"
+#include "lazydp/cli/run/initial_options.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/cli/run/sampling_options.h"
@@ -188,7 +189,8 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   RunOptions run;
   const auto file = choose_data_file(given);
   const std::shared_ptr<const TrainingFile> data = file ? open_training_file(*file) : nullptr;
-  run.model = choose_model(given, data.get());
+  run.initial = choose_initial_weights(given);
+  run.model = choose_model(given, data.get(), run.initial ? run.initial->shape() : std::nullopt);
   run.task = choose_source(given, run.model, data);
   require_dense_features(run);
   const Defaults defaults =
@@ -198,6 +200,8 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
 
   Plan& plan = run.plan;
   plan.recipe = recipe;
+  if (run.initial) plan.initial = run.initial->model();
+  plan.frozen = choose_frozen(given, run);
   choose_sampling(given, defaults, run);
   plan.steps = choose_steps(given, defaults, run, taken);
   plan.examples_per_unit = choose_examples_per_unit(given);
@@ -235,6 +239,7 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
         "and are kept in memory; use --table-optimizer sgd, or --table-storage memory");
   }
   run.eval_examples = choose_eval_examples(given);
+  require_sound_beginning(given, run);
   return run;
 }
 

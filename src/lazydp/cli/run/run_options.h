@@ -2,6 +2,7 @@
 // All decisions for one training run: the flags that were given, and defaults elsewhere.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -9,12 +10,14 @@
 #include "lazydp/cli/run/machine_options.h"
 #include "lazydp/cli/run/model_and_data_options.h"
 #include "lazydp/data/samplers.h"
+#include "lazydp/release/initial_weights.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp::cli {
 
 struct RunOptions {
   ModelChoice model;
+  std::shared_ptr<const InitialWeights> initial;  // null: it begins with random weights
   DataSource task;
   Plan plan;
   Performance performance;

@@ -52,7 +52,7 @@ std::uint64_t drawn_from(const RunOptions& run) {
 
 // Returns the places of the data, with those of examples that are not trained on.
 std::uint64_t places_of(const RunOptions& run) {
-  return run.task.file ? run.task.file->file->size() : run.task.examples();
+  return run.task.file ? run.task.file->file->places() : run.task.examples();
 }
 
 bool in_blocks(const RunOptions& run) {
@@ -190,8 +190,7 @@ bool choose_disjoint(const FlagTexts& given, const RunOptions& run) {
 // Noise is correlated by default where that is what the data's order is for.
 std::string correlation_of(const FlagTexts& given, const RunOptions& run) {
   if (given.correlation) return *given.correlation;
-  const Missed missed = traits_of(run.plan.recipe.noise).on_read;
-  const bool can = (missed == Missed::each_step || missed == Missed::aggregated) &&
+  const bool can = traits_of(run.plan.recipe.noise).adds_all_noise() &&
                    run.plan.table_rule == TableRule::sgd;
   return run.sampling == Sampling::stream && can ? "lambda" : "independent";
 }

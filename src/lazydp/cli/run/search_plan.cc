@@ -82,6 +82,11 @@ RunOptions choose_candidate(const FlagTexts& flags, const std::string& words) {
   RunOptions options = choose_run(flags);
   const std::string why = no_claim(options.plan, !options.seed, options.sampling);
   if (!why.empty()) refuse_candidate(words, why);
+  if (!spent_before(options.plan).empty()) {
+    refuse_candidate(words,
+                     "its initial model has spent some epsilon, which the search does not count; "
+                     "release the best of a search without it, or begin with a public model");
+  }
   return options;
 }
 
@@ -123,7 +128,8 @@ struct Kind {
 bool fits(double each, const Budget& all, std::map<std::string, Kind>& kinds,
           PrivateSearch& search) {
   search.training.clear();
-  for (auto& [name, kind] : kinds) {
+  for (auto& named : kinds) {
+    Kind& kind = named.second;
     const auto noise = find_noise_for_budget(
         {each, all.delta}, [&](double sigma) { return ledger_of(kind.plan, sigma); },
         Accountant::rdp);

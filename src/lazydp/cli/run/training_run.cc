@@ -72,7 +72,7 @@ Layout layout_of(const RunOptions& options, int ranks) {
 
 TrainingRun::TrainingRun(const RunOptions& options, const Dataset& data, const Seed& seed,
                          Weights weights, const std::optional<std::string>& run,
-                         Communicator& ranks)
+                         Communicator& ranks, const std::string& rows_file)
     : layout(layout_of(options, ranks.size())),
       model_and_tables(make_model_and_tables(options, run, layout, ranks.rank())),
       sampler(make_sampler(options, seed)),
@@ -81,7 +81,13 @@ TrainingRun::TrainingRun(const RunOptions& options, const Dataset& data, const S
           options.plan, options.performance, seed, *model_and_tables.model,
           options.model.shape.mode, model_and_tables.tables, data, *part,
           model_and_tables.storage(), make_exchange(options, model_and_tables, layout, ranks))) {
-  if (weights == Weights::initial) model_and_tables.initialise(seed);
+  if (weights == Weights::zero) return;
+  if (options.initial) {
+    options.initial->load(model_and_tables,
+                          rows_file.empty() ? options.initial->file() : rows_file);
+  } else {
+    model_and_tables.initialise(seed);
+  }
 }
 
 }  // namespace lazydp::cli

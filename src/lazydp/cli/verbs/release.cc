@@ -18,8 +18,9 @@ void release(const FlagTexts& given) {
   RunDirectory directory =
       first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
   FlagTexts config = directory.config();
-  // The data may have moved: the checkpoint knows its content.
+  // The data and an initial model may have moved: the checkpoint knows their content.
   if (given.data) config.data = given.data;
+  if (given.init) config.init = given.init;
   if (given.force) config.force = given.force;
   const RunOptions options = choose_run(config);
   require_equal_ranks(options, given);

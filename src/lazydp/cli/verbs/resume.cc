@@ -32,9 +32,15 @@ FlagTexts merged(FlagTexts config, const FlagTexts& given) {
   }
   if (given.batch) config.sampling_rate.reset();
   if (given.sampling_rate) config.batch.reset();
-  // Another unit sends what is usual for it.
-  if (given.privacy_unit && given.privacy_unit != config.privacy_unit) {
-    config.examples_per_unit.reset();
+  // Another unit sends what is usual for it, and other samples come with other noise.
+  const auto changed = [&](Text FlagTexts::*flag) {
+    return given.*flag && given.*flag != config.*flag;
+  };
+  if (changed(&FlagTexts::privacy_unit)) config.examples_per_unit.reset();
+  if (changed(&FlagTexts::sampling)) config.correlation.reset();
+  if (changed(&FlagTexts::sampling) || changed(&FlagTexts::privacy_unit)) {
+    config.unit_participations.reset();
+    config.unit_gap.reset();
   }
   // A learning rate that was kept for one rule means something else to another.
   if (given.dense_optimizer && given.dense_optimizer != config.dense_optimizer) {
@@ -48,11 +54,13 @@ FlagTexts merged(FlagTexts config, const FlagTexts& given) {
   return config;
 }
 
-// Returns the run's own flags. The command line may give a new path for data that has moved.
+// Returns the run's own flags. The command line may give a new path for data, or an initial
+// model, that has moved.
 FlagTexts as_begun(FlagTexts config, const FlagTexts& given) {
   if (given.force) config.force = given.force;
   const bool moved = config.data && given.data && !std::filesystem::exists(*config.data);
   if (moved) config.data = given.data;
+  if (config.init && given.init && !std::filesystem::exists(*config.init)) config.init = given.init;
   return config;
 }
 
@@ -116,8 +124,8 @@ void require_unfinished(const RunDirectory& directory, const Plan& plan, Step ta
                   " steps; train it further with --more-steps N or --more-epochs X");
 }
 
-// Throws UserError unless weights and rows keep their meaning: weights of one shape cannot start
-// another, nor rows of one hash another.
+// Throws UserError unless weights and rows keep their meaning, weights of one shape cannot start
+// another, nor rows of one hash another, and what a state holds besides them finds its place.
 void require_same_weights(const RunOptions& before, const RunOptions& after) {
   const ModelShape& was = before.model.shape;
   const ModelShape& is = after.model.shape;
@@ -125,6 +133,21 @@ void require_same_weights(const RunOptions& before, const RunOptions& after) {
       was.top != is.top || was.interaction != is.interaction) {
     throw UserError(
         "the run's model has another shape; rows, dim, bottom, top and interaction must stay");
+  }
+  const TableRule rule = before.plan.table_rule;
+  if (rule != after.plan.table_rule) {
+    throw UserError("the run's tables are trained by " + std::string(table_rule_name(rule)) +
+                    ", whose state is part of the run's; table-optimizer must stay");
+  }
+  if (rule != TableRule::sgd && before.plan.frozen.tables != after.plan.frozen.tables) {
+    throw UserError("the run's tables are trained by " + std::string(table_rule_name(rule)) +
+                    ", whose state is part of the run's; the tables that are frozen must stay");
+  }
+  if (before.plan.initial.has_value() != after.plan.initial.has_value() ||
+      (before.plan.initial && json_of(*before.plan.initial) != json_of(*after.plan.initial))) {
+    throw UserError(
+        "the run has begun with another model; --init and --init-is-public are about its beginning "
+        "and must stay");
   }
   if (before.task.file && after.task.file) {
     require_same_columns(*before.task.file->file, *after.task.file->file);
@@ -180,6 +203,10 @@ void put_aside_model(const RunDirectory& directory) {
   const Json card = verified_card(directory.model());
   std::uint64_t steps = 0;
   for (const Json& event : card.at("ledger")) steps += natural<std::uint64_t>(event.at("steps"));
+  const Json::json_pointer before("/plan/initial_model/ledger");
+  if (card.contains(before)) {
+    for (const Json& event : card[before]) steps -= natural<std::uint64_t>(event.at("steps"));
+  }
   const std::string name = directory.model() + "-step-" + std::to_string(steps);
   // The name is taken if a run was ended right here, continued and released the same model again.
   std::error_code error;
