@@ -96,6 +96,9 @@ constexpr std::array kVerbs = {
          "lazydp privacy curve --sampling-rate 0.01 --noise-multiplier 1 --steps 5000 "
          "--svg curve.svg",
          privacy_curve},
+    Verb{"ledger", ledger_flags,
+         "the ledger of all runs on a source of data: what they may spend together, and have",
+         "lazydp ledger clicks.json --epsilon 8 --delta 1e-7", ledger, "FILE"},
     Verb{"audit", audit_flags, "try to break the claim: a lower bound on epsilon, by experiment",
          "lazydp audit --algorithm eana", audit},
     Verb{"algorithms", no_flags, "the seven algorithms and what may be claimed for each",

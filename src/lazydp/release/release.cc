@@ -15,22 +15,24 @@
 #include "lazydp/data/privacy_units.h"
 #include "lazydp/export/export_weights.h"
 #include "lazydp/export/safetensors.h"
+#include "lazydp/privacy/composition.h"
 
 namespace lazydp {
 namespace {
 
-Json json_of(const Claim& claim, const std::string& unit, const Json& data) {
+Json json_of(const Claim& claim, const std::string& unit, bool blanked, const Json& data) {
   if (!claim.holds) return {{"statement", "no privacy claim"}, {"reason", claim.because}};
   Json json = {
       {"statement", "(epsilon, delta)-differential privacy of the released weights"},
       {"epsilon", claim.epsilon},
       {"delta", claim.delta},
       {"accountant", accountant_name(claim.accountant)},
-      {"unit", unit + ", added or removed"},
+      {"unit", unit + (blanked ? ", blanked where it stands" : ", added or removed")},
       {"mechanism", claim.because},
       {"threat_model",
        "whoever sees the released model; intermediate states, metrics, logs and timing are not "
        "published"}};
+  if (claim.confidence < 1) json["confidence"] = claim.confidence;
   const Json::json_pointer learned("/schema/from_data");
   if (data.contains(learned)) {
     json["not_covered"] = "what the schema took from the data: " + data[learned].get<std::string>();
@@ -68,9 +70,10 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
   Json card = {{"format", "lazydp-card"},
                {"version", 1},
                {"program", std::string("lazydp ") + version()},
-               {"claim", json_of(claim, trainer.sampler().unit(), notes.data)},
+               {"claim", json_of(claim, trainer.sampler().unit(),
+                                 blanks_an_example(trainer.ledger()), notes.data)},
                {"plan", json_of(trainer.plan())},
-               {"sampling", trainer.sampler().poisson() ? "poisson" : "shuffled"},
+               {"sampling", sampling_name(trainer.sampler().sampling())},
                {"noise_key", trainer.seed().secret() ? "secret" : "fixed by the user"},
                {"ledger", json_of(trainer.ledger())},
                {"model", json_of(notes.shape)},

@@ -28,6 +28,7 @@ void privacy_noise(const FlagTexts& given);    // prints the least noise within 
 void privacy_steps(const FlagTexts& given);    // prints the most steps within a budget
 void privacy_delta(const FlagTexts& given);    // prints delta at an epsilon
 void privacy_curve(const FlagTexts& given);    // prints epsilon over steps
+void ledger(const FlagTexts& given);           // makes or prints a ledger of all runs on some data
 void audit(const FlagTexts& given);            // attacks the claim
 void audit_one_run(const FlagTexts& given);    // attacks the claim at full size and in one run
 void algorithms(const FlagTexts& given);       // prints the table of the seven algorithms

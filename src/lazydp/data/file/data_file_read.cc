@@ -31,10 +31,22 @@ void DataFile::read(std::span<const ExampleId> examples, Batch& batch) const {
 // Prefetches all pages of a batch, so that the disk reads them at once instead of one after the
 // other as each is missed.
 void DataFile::prefetch(std::span<const ExampleId> examples) const {
+  std::uint64_t first = 0;
+  std::uint64_t end = 0;  // pages that neighbours in the batch share, or that lie side by side
+  const auto ask = [&] {
+    if (first < end) file_.will_need({page(first).data(), (end - first) * header_.page_bytes});
+  };
   for (const ExampleId example : examples) {
     check(example < header_.examples, "example within the data set");
-    file_.will_need(page(page_of(example)));
+    const std::uint64_t number = page_of(example);
+    if (first <= number && number < end) continue;
+    if (number != end || first == end) {
+      ask();
+      first = number;
+    }
+    end = number + 1;
   }
+  ask();
 }
 
 // Returns this thread's scratch: reading allocates nothing once batches have had their largest
