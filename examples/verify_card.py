@@ -16,6 +16,8 @@ from dp_accounting.pld import PLDAccountant
 def recomputed(card: dict) -> float:
     accountant = PLDAccountant()  # neighbours differ by adding or removing one unit
     for use in card["ledger"]:
+        if use.get("mechanism", "gaussian") != "gaussian":
+            sys.exit(f"dp-accounting has no {use['mechanism']}: lazydp verify recomputes it")
         event = GaussianDpEvent(use["noise_multiplier"])
         if "sampling_rate" in use:
             event = PoissonSampledDpEvent(use["sampling_rate"], event)

@@ -36,6 +36,10 @@ void print(std::ostream& out, const std::string& folder, const Json& card,
                      shortest(claim->recomputed) + " (" + said("/claim/accountant") +
                      ", recomputed by lazydp " + version() + ")");
   row("delta", shortest(card.at("claim").at("delta").get<double>()));
+  if (card.at("claim").contains("confidence")) {
+    row("confidence", shortest(card.at("claim").at("confidence").get<double>()) +
+                          ": this epsilon was computed by sampling");
+  }
   row("unit", said("/claim/unit"));
   row("mechanism", said("/claim/mechanism"));
   row("against", said("/claim/threat_model"));
