@@ -26,6 +26,11 @@ def cards(run_folder, tmp_path):
     units = ["--privacy-unit", "user", "--table-optimizer", "momentum"]
     served_models.run("train", *few, *units, "--out", tmp_path / "units")
     yield json.loads((tmp_path / "units/model/card.json").read_text())
+    for sampling in ("stream", "balls-in-bins"):
+        steps = ["--quiet", "--epochs", 1, "--batch", 64, "--data", data]
+        blocks = ["--sampling", sampling, "--correlation", "lambda:0.5", "--noise-multiplier", 3]
+        served_models.run("train", *steps, *blocks, "--out", tmp_path / sampling)
+        yield json.loads((tmp_path / sampling / "model/card.json").read_text())
     served_models.run("train", *few, "--algorithm", "sgd", "--out", tmp_path / "sgd")
     yield json.loads((tmp_path / "sgd/model/card.json").read_text())
 
@@ -55,8 +60,19 @@ def verify(folder):
     return subprocess.run([sys.executable, program, folder], capture_output=True, text=True)
 
 
-def test_dp_accounting_agrees_and_a_smaller_claim_is_found_out(run_folder, tmp_path):
+@pytest.fixture(scope="module")
+def streamed_folder(run_folder):
+    folder = run_folder.parent / "streamed"
+    data = ["--data", run_folder.parent / "log.ldp", "--batch", 64, "--epochs", 2]
+    blocks = ["--sampling", "stream", "--correlation", "lambda:0.9", "--noise-multiplier", 20]
+    served_models.run("train", "--quiet", *data, *blocks, "--out", folder)
+    return folder
+
+
+@pytest.mark.parametrize("folder", ["run_folder", "streamed_folder"])
+def test_dp_accounting_agrees_and_a_smaller_claim_is_found_out(folder, request, tmp_path):
     pytest.importorskip("dp_accounting", reason="dp-accounting can't be had here")
+    run_folder = request.getfixturevalue(folder)
     said = verify(run_folder / "model")
     assert said.returncode == 0, said.stderr
     claimed, found = (
