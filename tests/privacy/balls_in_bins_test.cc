@@ -217,7 +217,7 @@ TEST(BallsInBins, TheConfidentMeanCovers) {
 
 TEST(BallsInBins, ThinnedMixturesAreEasierToTellApart) {
   const CorrelatedGaussian block = block_of(lambda_bands(0.8), 50, 2, 2.2);
-  const auto divergence = [](const BinMixture& mixture) {
+  const auto mean_at_one = [](const BinMixture& mixture) {
     BinsDivergence divergence(mixture, 2.2);
     divergence.aim_at(1.0);
     divergence.draw(40000, 9);
@@ -225,9 +225,9 @@ TEST(BallsInBins, ThinnedMixturesAreEasierToTellApart) {
     for (const double y : divergence.values(1.0)) sum += y / 40000;
     return sum;
   };
-  const double whole = divergence(BinMixture(block, 1, 50));
-  EXPECT_GT(divergence(BinMixture(block, 3, 16)), whole);
-  EXPECT_GT(divergence(BinMixture(block, 3, 17)), whole);
+  const double whole = mean_at_one(BinMixture(block, 1, 50));
+  EXPECT_GT(mean_at_one(BinMixture(block, 3, 16)), whole);
+  EXPECT_GT(mean_at_one(BinMixture(block, 3, 17)), whole);
 }
 
 TEST(BallsInBins, CostsLessThanWithKnownBinsAndPrefixesNoMore) {
