@@ -1,8 +1,8 @@
 // The table of all flags.
 
-#include "lazydp/cli/flags.h"
-
 #include <array>
+
+#include "lazydp/cli/flags.h"
 
 namespace lazydp::cli {
 
@@ -261,7 +261,7 @@ constexpr std::array kFlags = {
     Flag{"--json", &G::json, kOut | verify_flags | kTune, "FILE|-", kRun,
          "the numbers, for machines", false},
     Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture", false},
-    Flag{"--quiet", &G::quiet, kOut | recommend_flags | kSweep | kTune, "", kRun, "no progress",
+    Flag{"--quiet", &G::quiet, kOut | recommend_flags | verify_flags | kSweep | kTune, "", kRun,
          false},
     Flag{"--config", &G::config, kAll | kPaper | kCosts | kAudit | kDataFiles, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins", false},

@@ -51,7 +51,7 @@ bool ScoringText::next_line(std::string_view& line) {
     while (rest_.empty()) {
       if (block_.then_too_long) {
         ++line_;
-        refuse_line("the line is longer than " + std::to_string(kMaxLineBytes) + " bytes");
+        refuse_long_line();
       }
       if (!blocks_.next(block_)) return false;
       rest_ = block_.text;
@@ -60,6 +60,7 @@ bool ScoringText::next_line(std::string_view& line) {
     line = rest_.substr(0, end);
     rest_.remove_prefix(end + 1);
     ++line_;
+    if (line.size() > kMaxLineBytes) refuse_long_line();
     if (line.ends_with('\r')) line.remove_suffix(1);
   } while (line.empty());
   return true;
@@ -124,6 +125,10 @@ std::optional<std::vector<TextValue>> ScoringText::next() {
   }
   for (std::size_t i = 0; i < keep_.size(); ++i) kept_[i] = fields_[keep_[i]];
   return values;
+}
+
+void ScoringText::refuse_long_line() const {
+  refuse_line("the line is longer than " + std::to_string(kMaxLineBytes) + " bytes");
 }
 
 void ScoringText::refuse_line(const std::string& why) const {

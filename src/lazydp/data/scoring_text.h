@@ -48,6 +48,7 @@ class ScoringText {
 
   // Throws UserError that says why a value of the line that next() returned cannot be used.
   [[noreturn]] void refuse_line(const std::string& why) const;
+  [[noreturn]] void refuse_long_line() const;
 
  private:
   bool next_line(std::string_view& line);
