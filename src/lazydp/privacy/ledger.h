@@ -40,8 +40,10 @@ enum class BlockSampling : std::uint8_t {
                   // in every `separation`th step after it
 };
 
-// The names "stream" and "balls-in-bins". The second throws UserError for any other name.
+// Returns "stream" or "balls-in-bins".
 const char* block_sampling_name(BlockSampling sampling);
+
+// Returns the sampling of that name. Throws UserError for any other name.
 BlockSampling block_sampling_from_name(std::string_view name);
 
 // The first `steps` steps of a block whose noise is correlated (correlated_noise.h). Neighbouring
@@ -54,10 +56,10 @@ struct CorrelatedGaussian {
   std::vector<double> bands = {};  // of the inverse: d_0 = 1, d_1, ...
   double noise_multiplier = 0.0;   // sigma; not divided by the block's sensitivity
   Participation allowed = {};      // of an example, and how many steps the block may have
-  BlockSampling sampling = BlockSampling::stream;
+  BlockSampling sampling = BlockSampling::stream;  // how an example comes to its steps
   std::uint64_t after_step = 0;  // the block begins after this step of its run: tells blocks apart
   bool disjoint = false;         // declared: no example of this block is in another disjoint block
-  std::uint64_t steps = 0;
+  std::uint64_t steps = 0;       // those that were taken
 
   // Equal if every field is.
   bool operator==(const CorrelatedGaussian&) const = default;
