@@ -162,7 +162,9 @@ TEST(BallsInBins, ManyBinsCostWhatPlainMonteCarloSays) {
     const double error = std::sqrt((squares / kDraws - mean * mean) / kDraws);
     const double proven = balls_in_bins_delta(block, epsilon);
     EXPECT_GE(proven, mean - 4 * error);  // false alarm: 3e-5
-    EXPECT_LE(proven, 1.03 * mean + 4 * error);
+    // The other direction is bounded without draws, and less closely.
+    const double other = BinsDivergence(BinMixture(block, 1, 30), 2.2).without_from_with(epsilon);
+    EXPECT_LE(proven, std::max(1.03 * mean + 4 * error, other * (1 + 1e-9)));
   }
 }
 

@@ -14,7 +14,6 @@ using TableId = std::uint16_t;  // which table of a model
 struct IndexRange {
   std::size_t first = 0;  // the first place
   std::size_t count = 0;  // how many places
-
   // Equal if both fields are.
   bool operator==(const IndexRange&) const = default;
 };

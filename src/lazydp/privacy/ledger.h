@@ -40,11 +40,9 @@ enum class BlockSampling : std::uint8_t {
                   // in every `separation`th step after it
 };
 
-// Returns "stream" or "balls-in-bins".
+// Returns "stream" or "balls-in-bins", and the other way round; UserError for any other name.
 const char* block_sampling_name(BlockSampling sampling);
-
-// Returns the sampling of that name. Throws UserError for any other name.
-BlockSampling block_sampling_from_name(std::string_view name);
+BlockSampling block_sampling_from_name(std::string_view name);  // throws UserError
 
 // The first `steps` steps of a block whose noise is correlated (correlated_noise.h). Neighbouring
 // data sets differ by one example (or privacy unit) whose lines are blank: it contributes nothing,

@@ -19,6 +19,8 @@ namespace {
 constexpr double kRisk = 1 - kMonteCarloConfidence;
 constexpr double kProofSeconds = 20;  // on one core, about
 constexpr double kPilotSeconds = 0.5;
+constexpr std::uint64_t kPilotDraws = 50'000;
+constexpr double kClose = 1.03;    // a bound that close to the mean needs no more draws
 constexpr double kAimedAt = 0.98;  // of delta, so that a fresh set of draws mostly proves as much
 
 // Epsilons that one set of draws may prove, as multiples of what is expected: the first that holds
@@ -83,15 +85,14 @@ class OneMixture {
       : divergence_(mixture, sigma),
         mu_(std::sqrt(std::ranges::max(mixture.squares())) / sigma),
         risk_(risk),
-        seed_(seed),
-        draws_(divergence_.draws_in(kProofSeconds)) {}
+        seed_(seed) {}
 
   // Aims at the epsilon that will be proven, which only draws can tell; returns it.
   double estimate(double delta) {
     const double most = gaussian_epsilon(mu_, delta);
     double epsilon = most / 2;
     for (std::uint64_t round = 0; round < 3; ++round) {
-      pilot(epsilon, round);
+      pilot(epsilon, round, risk_ / kTries.size());
       epsilon = first_at_most(0.0, most, kAimedAt * delta, [&](double e) {
         return expected(divergence_, e, draws_, risk_ / kTries.size()).bound;
       });
@@ -119,7 +120,7 @@ class OneMixture {
   }
 
   double delta(double epsilon) {
-    pilot(epsilon, 0);
+    pilot(epsilon, 0, risk_);
     const double rate = expected(divergence_, epsilon, draws_, risk_).rate;
     divergence_.draw(draws_, seed_ + kFresh);
     const double bound = proven_bound(divergence_, epsilon, rate, risk_);
@@ -135,16 +136,25 @@ class OneMixture {
                          [&](double e) { return divergence_.without_from_with(e); });
   }
 
-  void pilot(double epsilon, std::uint64_t round) {
+  // Also chooses how many draws will prove a bound close to their mean.
+  void pilot(double epsilon, std::uint64_t round, double risk) {
     divergence_.aim_at(epsilon);
-    divergence_.draw(divergence_.draws_in(kPilotSeconds), seed_ + round);
+    divergence_.draw(std::min(kPilotDraws, divergence_.draws_in(kPilotSeconds)), seed_ + round);
+    double mean = 0.0;
+    const std::vector<double> values = divergence_.values(epsilon);
+    for (const double y : values) mean += y / static_cast<double>(values.size());
+    const std::uint64_t most = divergence_.draws_in(kProofSeconds);
+    draws_ = kPilotDraws;
+    while (draws_ < most && expected(divergence_, epsilon, draws_, risk).bound > kClose * mean) {
+      draws_ = std::min(most, 2 * draws_);
+    }
   }
 
   BinsDivergence divergence_;
   double mu_;
   double risk_;
   std::uint64_t seed_;
-  std::uint64_t draws_;
+  std::uint64_t draws_ = kPilotDraws;  // of a proof
 };
 
 // Returns the largest answer of the block's mixtures. Remembers it: it is the same whenever it is
