@@ -262,7 +262,7 @@ constexpr std::array kFlags = {
          "the numbers, for machines", false},
     Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture", false},
     Flag{"--quiet", &G::quiet, kOut | recommend_flags | verify_flags | kSweep | kTune, "", kRun,
-         false},
+         "no progress", false},
     Flag{"--config", &G::config, kAll | kPaper | kCosts | kAudit | kDataFiles, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins", false},
 
