@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lazydp/noise/adaptive_tables.h"
 #include "lazydp/noise/momentum_tables.h"
 #include "lazydp/noise/partly_frozen_tables.h"
 #include "lazydp/noise/sgd_tables.h"
@@ -18,7 +19,18 @@ bool TableOptimizer::all_settled(Step t) {
 }
 
 std::string_view table_rule_name(TableRule rule) {
-  return rule == TableRule::momentum ? "momentum" : "sgd";
+  return std::ranges::find(kTableRules, rule, [](const auto& named) { return named.second; })
+      ->first;
+}
+
+std::size_t state_floats(TableRule rule) {
+  switch (rule) {
+    case TableRule::sgd: return 0;
+    case TableRule::momentum:
+    case TableRule::adagrad: return 1;
+    case TableRule::adam: return 2;
+  }
+  throw InternalError("unknown TableRule");
 }
 
 namespace {
@@ -38,6 +50,13 @@ ClockedTables make_partly_frozen(TableOptimizerOptions options, std::span<Table>
 ClockedTables make_table_optimizer(const TableOptimizerOptions& options, std::span<Table> tables,
                                    const NoiseSource& noise) {
   if (!options.frozen.empty()) return make_partly_frozen(options, tables, noise);
+  if (!linear(options.rule)) {
+    check(options.policy == NoisePolicy::none && options.decay == WeightDecay::off,
+          "rules that are not linear have neither noise nor decay");
+    auto clock = std::make_unique<RateClock>();
+    auto optimizer = std::make_unique<AdaptiveTables>(options.rule, tables, *clock);
+    return {std::move(clock), std::move(optimizer)};
+  }
   if (options.rule == TableRule::momentum) {
     auto clock = std::make_unique<MomentumClock>();
     auto optimizer = std::make_unique<MomentumTables>(options.policy, tables, *clock, noise);
