@@ -137,7 +137,7 @@ TEST(InitialModel, CountsInTheBudgetOfItsRun) {
   EXPECT_LE(epsilon(both, 1e-5, Accountant::pld), 8.0);
   plan.initial = that_spent(20'000);
   EXPECT_THROW(noise_for(plan), PrivacyError);
-  EXPECT_EQ(last_affordable_step(plan, 0, spent_before(plan)), 0u);
+  EXPECT_EQ(last_affordable_step(plan, at_beginning(plan)), 0u);
 }
 
 }  // namespace

@@ -43,8 +43,14 @@ Step RateClock::open(const TableStep& step) {
   return now();
 }
 
-void RateClock::restore(std::span<const double> numbers) {
+void RateClock::restore(std::span<const double> numbers, Step before_block) {
   rates_.assign(numbers.begin(), numbers.end());
+  before_block_ = before_block;
+}
+
+void RateClock::restore_settled(Step steps) {
+  rates_.assign(steps, 0.0);
+  before_block_ = steps;
 }
 
 AdaptiveTables::Memory::Memory(const Table& table, TableRule rule)

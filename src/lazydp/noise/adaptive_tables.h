@@ -22,8 +22,9 @@ class RateClock final : public StepClock {
   Step now() const override { return static_cast<Step>(rates_.size()); }
   std::size_t numbers_a_step() const override { return 1; }
   std::vector<double> numbers() const override { return rates_; }
-  void restore(std::span<const double> numbers) override;
-  void restore_settled(Step steps) override { rates_.assign(steps, 0.0); }
+  void restore(std::span<const double> numbers, Step before_block) override;
+  void restore_settled(Step steps) override;
+  Step before_block() const override { return before_block_; }
 
   double rate() const { return rates_.back(); }  // of the open step
   double divisor() const { return divisor_; }
@@ -31,6 +32,7 @@ class RateClock final : public StepClock {
  private:
   std::vector<double> rates_;
   double divisor_ = 1.0;
+  Step before_block_ = 0;
 };
 
 // Steps move the rows of the batch alone, as torch.optim.SparseAdam and torch.optim.Adagrad do with

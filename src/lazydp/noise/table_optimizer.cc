@@ -33,6 +33,13 @@ std::size_t state_floats(TableRule rule) {
   throw InternalError("unknown TableRule");
 }
 
+std::unique_ptr<StepClock> make_clock(const TableOptimizerOptions& options) {
+  if (options.rule == TableRule::sgd) return std::make_unique<VarianceClock>(options.correlation);
+  check(options.correlation.independent(), "noise is correlated under plain SGD alone");
+  if (!linear(options.rule)) return std::make_unique<RateClock>();
+  return std::make_unique<MomentumClock>();
+}
+
 namespace {
 
 ClockedTables make_partly_frozen(TableOptimizerOptions options, std::span<Table> tables,
@@ -50,21 +57,22 @@ ClockedTables make_partly_frozen(TableOptimizerOptions options, std::span<Table>
 ClockedTables make_table_optimizer(const TableOptimizerOptions& options, std::span<Table> tables,
                                    const NoiseSource& noise) {
   if (!options.frozen.empty()) return make_partly_frozen(options, tables, noise);
+  auto clock = make_clock(options);
   if (!linear(options.rule)) {
     check(options.policy == NoisePolicy::none && options.decay == WeightDecay::off,
           "rules that are not linear have neither noise nor decay");
-    auto clock = std::make_unique<RateClock>();
-    auto optimizer = std::make_unique<AdaptiveTables>(options.rule, tables, *clock);
+    auto optimizer = std::make_unique<AdaptiveTables>(options.rule, tables,
+                                                      dynamic_cast<const RateClock&>(*clock));
     return {std::move(clock), std::move(optimizer)};
   }
   if (options.rule == TableRule::momentum) {
-    auto clock = std::make_unique<MomentumClock>();
-    auto optimizer = std::make_unique<MomentumTables>(options.policy, tables, *clock, noise);
+    auto optimizer = std::make_unique<MomentumTables>(
+        options.policy, tables, dynamic_cast<const MomentumClock&>(*clock), noise);
     return {std::move(clock), std::move(optimizer)};
   }
-  auto clock = std::make_unique<VarianceClock>();
-  auto optimizer = std::make_unique<SgdTables>(options.policy, tables, *clock, noise, options.decay,
-                                               options.passes);
+  auto optimizer = std::make_unique<SgdTables>(options.policy, tables,
+                                               dynamic_cast<const VarianceClock&>(*clock), noise,
+                                               options.decay, options.passes);
   return {std::move(clock), std::move(optimizer)};
 }
 

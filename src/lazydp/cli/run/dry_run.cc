@@ -46,6 +46,8 @@ double estimated_step_seconds(RunOptions options) {
       std::ceil(static_cast<double>(options.batch) * options.examples_sent()));
   options.task = {
       .name = "a trial", .what = AccessLaw{}, .file = nullptr, .timing_examples = examples};
+  options.sampling = Sampling::poisson;
+  options.plan.blocks.reset();
   options.performance.read_ahead = false;
   options.initial.reset();
   options.table_folder.reset();
@@ -88,11 +90,10 @@ std::string training_in_words(const RunOptions& options) {
 void dry_run(const RunOptions& options, const Output& output) {
   const Plan& plan = options.plan;
   const bool units = options.task.file && options.task.file->units;
-  const Step last = last_affordable_step(plan, 0, spent_before(plan));
+  const Step last = last_affordable_step(plan, at_beginning(plan));
   require_affordable(plan, 0, last);
-  Ledger ledger = spent_before(plan);
-  for (Step t = 1; t <= last; ++t) ledger.record(event_of(plan, t));
-  const std::string why = no_claim(plan, !options.seed, options.sampling == Sampling::poisson);
+  const Ledger ledger = ledger_through(plan, at_beginning(plan), last);
+  const std::string why = no_claim(plan, !options.seed, options.sampling);
   const double cost = why.empty() ? epsilon(ledger, options.delta, plan.accountant) : 0.0;
   if (!plan.budget) warn_of_large_epsilon(cost);
   const MemoryNeeds needs = needs_of(options);

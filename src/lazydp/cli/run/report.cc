@@ -28,6 +28,10 @@ std::string privacy_in_words(const Claim& claim) {
          std::string(accountant_name(claim.accountant)) + " accountant)";
 }
 
+bool units_in_batches(const RunOptions& options) {
+  return options.task.file && options.task.file->units && options.sampling != Sampling::stream;
+}
+
 std::string name_of(const Finished& run) {
   return std::string(run.options.plan.recipe.name);
 }
@@ -106,7 +110,7 @@ void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
     if (!run.result.claim.holds || run.options.delta < 1.0 / examples) continue;
     print_paragraph(out, "Careful: delta " + shortest(run.options.delta) + " is not below 1 / " +
                              with_commas(examples) +
-                             " examples; that allows somebody's data to be given away.");
+                             " examples; that allows a person's data to be given away.");
   }
 }
 
@@ -173,8 +177,9 @@ void print_report(std::ostream& out, const Finished& run) {
       << name_of(run) << " on " << options.model.shape.name << ", " << options.task.in_words()
       << ": " << with_commas(result.steps) << " steps of "
       << with_commas(static_cast<double>(options.batch))
-      << (options.task.file && options.task.file->units ? " units (" : " examples (")
-      << (options.sampling == Sampling::poisson ? "Poisson" : "shuffled") << "), "
+      << (units_in_batches(options) ? " units (" : " examples (")
+      << (options.sampling == Sampling::poisson ? "Poisson" : sampling_name(options.sampling))
+      << "), "
       << (result.ranks > 1 ? std::to_string(result.ranks) + " ranks x " : "") << result.threads
       << (result.threads == 1 ? " thread, " : " threads, ") << human_duration(result.seconds)
       << "\n\n";

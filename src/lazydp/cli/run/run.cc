@@ -167,12 +167,14 @@ void require_memory_for(const RunOptions& options) {
 ReleasedModel release_run(const RunOptions& options, std::unique_ptr<Trainer> trainer,
                           PersistentRun& kept, const std::optional<Metrics>& metrics,
                           Progress& progress) {
+  const Ledger spent = trainer->ledger();
   ReleasedModel model = release(std::move(trainer),
                                 {.delta = options.delta,
                                  .shape = options.model.shape,
                                  .data = card_of(options.task),
                                  .metrics = metrics},
                                 kept.folder, show_settled(options.model.shape, progress));
+  if (kept.lifetime) kept.lifetime->publish(spent);
   model.write(kept.directory.model());
   return model;
 }
@@ -212,6 +214,7 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
   if (kept != nullptr) kept->from.reset();
 
   require_affordable(trainer.plan(), trainer.now(), trainer.last_step());
+  if (kept != nullptr && kept->lifetime) kept->lifetime->reserve(trainer);
   RunResult result;
   progress.begin(std::string(options.plan.recipe.name), trainer.last_step(), trainer.now());
   const Stopwatch training;

@@ -24,7 +24,7 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"ranks", result.ranks},
       {"settle", settle_name(options.performance)},
       {"stages", stages_name(options.performance)},
-      {"sampling", options.sampling == Sampling::poisson ? "poisson" : "shuffled"},
+      {"sampling", sampling_name(options.sampling)},
       {"sampling_rate", plan.mechanism.sampling_rate},
       {"clip_norm", plan.mechanism.clip_norm},
       {"noise_multiplier", plan.mechanism.noise_multiplier},

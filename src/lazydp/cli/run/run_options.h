@@ -22,7 +22,9 @@ struct RunOptions {
   Plan plan;
   Performance performance;
   Sampling sampling = Sampling::poisson;
-  std::uint64_t batch = 0;  // the expected batch, rounded
+  std::uint64_t batch = 0;          // the expected batch, rounded
+  std::uint64_t places_a_step = 0;  // of a stream: places of the data, some of which are empty
+  Step before_data = 0;             // of a stream: the step after this one took the first of them
   double delta = 0.0;
   std::optional<std::uint64_t> seed;        // none: from the operating system
   bool calibrated = false;                  // the noise multiplier was chosen to meet the budget
@@ -30,7 +32,7 @@ struct RunOptions {
   std::optional<std::string> table_folder;  // folder of tables in files; none: in memory
   std::uint64_t eval_examples = 0;          // scored in each evaluation; all if there are no more
 
-  // Returns how many examples a sampled unit sends, on average.
+  // Returns how many examples one of a batch sends, on average: more than one if it is a unit.
   double examples_sent() const;
 };
 

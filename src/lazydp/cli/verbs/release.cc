@@ -29,6 +29,7 @@ void release(const FlagTexts& given) {
 
   PersistentRun kept = first_rank_first(
       [&] { return PersistentRun(std::move(directory), {}, options, choose_passphrase(given)); });
+  kept.lifetime = LifetimeRun::of(config, kept.directory);
   kept.from = kept.folder.open();
   require_same_settings(kept.from->head().settings, settings_of(options));
 
