@@ -31,7 +31,7 @@ class UnitOptimizer(TableOptimizer):
             )
         return super()._checked_passes(virtual)
 
-    def _require_recorded(self) -> None:
+    def _recorded(self) -> int:
         examples, self._examples = self._examples, 0
         if self._passes > 1:
             raise UserError(
@@ -39,6 +39,7 @@ class UnitOptimizer(TableOptimizer):
                 "one backward pass of one batch: call step() after each"
             )
         self._sent = self.batch_record.take_units(examples)
+        return examples
 
     def clip(self, passes: list[Pass]) -> None:
         """Clip every unit's gradient over tables and all dense layers together."""
