@@ -14,6 +14,7 @@ from opacus.grad_sample.utils import get_hooks_class
 from torch import Tensor, nn
 
 from lazydp._native import PrivacyError, UserError
+from lazydp.batch_statistics import refuse_statistics
 from lazydp.captures import Captures
 from lazydp.grad_sampler_layers import GradSamplerLayers
 from lazydp.linear import FactoredLinear, find_linears
@@ -40,8 +41,11 @@ class Layers:
         self.linears = [FactoredLinear(name, linear, captures) for name, linear in linears.items()]
         self._refusals: list[Any] = []
         try:
+            self._refusals += refuse_statistics(model)
             self.sampled = GradSamplerLayers(model, captures, samplers, kept=kept)
         except BaseException:
+            for begun in self._refusals:
+                begun.remove()
             for linear in self.linears:
                 linear.undo()
             raise
