@@ -21,6 +21,7 @@ from torch.nn.utils.rnn import PackedSequence
 from lazydp._native import UserError
 from lazydp.captures import Calls, Captures
 from lazydp.linear import add_to_sum, plain_copy
+from lazydp.tracing import Untraceable
 
 Sampler = Callable[[nn.Module, list[Tensor], Tensor], dict[nn.Parameter, Tensor]]
 _OF_PARTS = (DPRNN, DPLSTM, DPGRU)  # samplers form the gradients of their parts
@@ -52,7 +53,7 @@ class GradSamplerCall:
         return replace(self, versions=[t._version for t in self.inputs], gradient=gradient)
 
 
-class GradSamplerModule(nn.Module):
+class GradSamplerModule(Untraceable):
     """A mixin for modules whose examples' gradients are formed one by one."""
 
     _lazydp_layer: GradSamplerLayers
@@ -196,7 +197,7 @@ class GradSamplerLayers:
             return longest
         return inputs[-1].shape[self._batch_dim(module)]
 
-    def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
+    def squared_norms(self, calls: Calls) -> dict[Any, Tensor]:
         """Measure by parameter: a parameter of several modules, or calls, has one gradient."""
         samples = self._form(calls)
         if self._kept:
