@@ -13,8 +13,10 @@ from torch import nn, optim
 from torch.utils.data import DataLoader
 
 from lazydp import _native, model
+from lazydp._native import UserError
 from lazydp.accountant import claiming
 from lazydp.batch_record import BatchRecord
+from lazydp.collate_order import OrderedCollate
 from lazydp.dense_noise import NORMALS_PER_SAMPLE, DenseNoise
 from lazydp.empty_batches import CollateWithEmpty
 from lazydp.exchange import shared_bytes
@@ -30,6 +32,9 @@ from lazydp.unit_sampler import UnitSampler
 class Preparation(OpacusEngine):  # type: ignore[misc]
     """Opacus' engine, whose extension points prepare models with tables."""
 
+    _began = False  # whether private training of a model with tables or units has begun
+    _told = False  # whether the accountant is told of a model's steps
+
     def __init__(self, *, accountant: str, secure_mode: bool) -> None:
         """Take Opacus' arguments."""
         with warnings.catch_warnings():
@@ -37,7 +42,6 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
                 warnings.simplefilter("ignore")
             super().__init__(accountant=accountant, secure_mode=False)
         self.secure_mode = secure_mode
-        self.accountant: Any = claiming(self.accountant)  # type: ignore[has-type]
         self._tables: Tables | None = None  # this and the next three: of a make_private under way
         self._wrapper: Any = None
         self._units: UnitSampler | None = None
@@ -45,6 +49,21 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
         self._choices = ("lazy", "on_read")
         self._factored = True  # whether linear layers are kept as factors
         self._dense_seed: _native.Seed | None = None
+
+    @property
+    def accountant(self) -> Any:
+        """The accountant, one of Opacus', which knows why nothing may be claimed."""
+        return self._accountant
+
+    @accountant.setter
+    def accountant(self, accountant: Any) -> None:
+        """Take another one. Optimizers tell the one that was there when make_private was called."""
+        if self._told:
+            raise UserError(
+                "the accountant was replaced after make_private; the steps of that model are told "
+                "to the one it had: choose it before, PrivacyEngine(accountant=…)"
+            )
+        self._accountant = claiming(accountant)
 
     def _prepare_model(self, module: nn.Module, **arguments: Any) -> Any:
         if self._tables is None:
@@ -134,8 +153,11 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
             finally:
                 self.secure_mode = secure_mode
         if poisson_sampling and (secure or self._tables is not None):
+            collate = data_loader.collate_fn
             loader.collate_fn = CollateWithEmpty(
-                data_loader.collate_fn, loader.dataset, rand_on_empty=rest["rand_on_empty"]
+                collate if self._units is None else OrderedCollate(collate),
+                loader.dataset,
+                rand_on_empty=rest["rand_on_empty"],
             )
         if self._tables is None:
             return loader
