@@ -89,7 +89,7 @@ tsan: ## run the tests under the thread sanitizer
 	@scripts/build.sh tsan
 	@scripts/test.sh tsan
 
-lint: ## clang-tidy, clang-format, include direction and source rules (FILES='a.cc b.cc': tidy only those)
+lint: ## clang-tidy, clang-format, include direction, source rules, pages (FILES='a.cc b.cc': tidy only those)
 	@scripts/install.sh lint
 	@scripts/lint.sh $(FILES)
 

@@ -24,10 +24,10 @@ NETWORK = "1 10"  # milliseconds, gigabits a second
 
 
 def least_bytes(shape, batch, ranks):
-    """What a rank must send in a step, on average, for uniform look-ups.
+    """Returns the bytes that a rank must send in a step, on average, for uniform look-ups.
 
-    Ids, vectors and their gradients of tables that are cut; ids and sums of gradients of those that
-    are copied; sums of dense gradients.
+    It sends ids, vectors and their gradients of tables that are cut; ids and sums of gradients of
+    tables that are copied; and sums of dense gradients.
     """
     here = batch / ranks
     away = 1 - 1 / ranks

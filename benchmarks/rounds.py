@@ -23,7 +23,7 @@ class Contender(Protocol):
 
 
 class Trained:
-    """A trainer in this process, with batches of its own: nobody finds rows in the cache."""
+    """A trainer in this process, with batches of its own: no contender finds rows in the cache."""
 
     def __init__(self, name: str, trainer: Any, shape: Shape, examples: int) -> None:
         self.name, self.trainer, self.shape, self.examples = name, trainer, shape, examples

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a step of LazyDP costs on R ranks: the model of docs/measurements/scaling.md.
+"""Models what a step of LazyDP costs on R ranks, for docs/measurements/scaling.md.
 
 Usage: scaling_model.py    prints the tables of docs/measurements/scaling.md
 """
@@ -10,7 +10,7 @@ import math
 
 @dataclasses.dataclass
 class Machine:
-    """What one rank has."""
+    """The resources of one rank."""
 
     flops: float  # of dense layers, all its threads
     row: float  # seconds: settle, read and update one row, all its threads
@@ -22,7 +22,7 @@ class Machine:
 
 @dataclasses.dataclass
 class Model:
-    """What is trained."""
+    """The sizes of the model that is trained."""
 
     parameters: float  # of dense layers
     tables: int  # that are cut

@@ -28,12 +28,12 @@ class Shape:
         return [n * (n - 1) // 2 + self.dim, *self.top]
 
     def parameters(self) -> int:
-        """Of dense layers."""
+        """Returns the number of parameters of dense layers."""
         widths = [self.bottom, self.widths_of_top()]
         return sum((a + 1) * b for w in widths for a, b in zip(w, w[1:], strict=False))
 
     def scale(self, gigabytes: float) -> float:
-        """What to multiply rows by for tables of so many gigabytes; for 0 gigabytes: 1."""
+        """Returns the factor of rows for tables of so many gigabytes; 1 for 0 gigabytes."""
         return gigabytes * 1e9 / (sum(self.rows) * self.dim * 4) if gigabytes else 1.0
 
     def scaled(self, gigabytes: float) -> Shape:

@@ -1,5 +1,5 @@
 /* A network of a given speed, emulated where a program meets MPI: loaded before it (LD_PRELOAD), this
- * lets a collective call end no sooner than such a network would. The time is spent by nobody: what
+ * lets a collective call end no sooner than such a network would. No core spends that time: what
  * computes meanwhile goes on, as with a real one.
  * LAZYDP_NETWORK="MILLISECONDS GIGABITS", for example "1 10". Calls through MPI's profiling interface.
  */

@@ -6,6 +6,7 @@ cd "$(dirname "$0")/.."
 
 tests/checks/include_direction.sh
 tests/checks/source_rules.sh
+tests/checks/pages.py
 scripts/format.sh --check
 
 # clang-tidy reads the compiler's flags of each file, by itself, from a build that is only configured.

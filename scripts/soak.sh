@@ -34,7 +34,7 @@ watch_over() { # PID FILE
   done
 }
 
-# What a run takes once it has taken in its first third; afterwards nothing may grow.
+# Fails if memory or open files grow after a run's first third.
 check_growth() { # NAME FILE
   python3 - "$@" <<'PY' || failed=1
 import sys

@@ -27,7 +27,7 @@ configure_tree() {
 }
 configure_preset() { configure_tree "build/$1" --preset "$1"; }
 
-# What the project says of itself, in one place each.
+# The version and the public headers are each written in one place; these read them.
 project_version() { sed -nE 's/^project\(LazyDP VERSION ([0-9.]+).*/\1/p' CMakeLists.txt; }
 public_headers() { # below src/lazydp, sorted
   sed -n '/^set(public_headers/,/)/p' src/lazydp/engine/CMakeLists.txt | grep -oE '[a-z_]+/[a-z_]+\.h' | sort

@@ -9,7 +9,7 @@ requirements=${1:?usage: scripts/venv.sh REQUIREMENTS_FILE [FOLDER [ARGUMENTS]]}
 venv=${2:-build/venv}
 python=$(works python3 3.10) || { echo "python3 3.10 or newer is needed" >&2; exit 69; }
 
-# What was installed for this file is written down, so that nobody asks the index twice.
+# A stamp keeps what was installed for this file, so that the index is not asked twice.
 stamp=$venv/installed-${requirements//\//-}
 wanted=$("$python" --version && cat python/constraints.txt "$requirements")
 if [[ -f $stamp && $(cat "$stamp") == "$wanted" ]]; then exit 0; fi

@@ -35,12 +35,12 @@ struct Eager {
   NoiseSource noise;
   SgdTables updates;
   StageClock stages;
-  Bags nobody;
+  Bags no_bags;
 };
 
 void sweep(Eager& eager) {
   const Step t = eager.clock.open(1e-9, 1.0, 1.0);
-  const TableGradient none = {&eager.nobody, Pooling::sum, {}};
+  const TableGradient none = {&eager.no_bags, Pooling::sum, {}};
   eager.updates.apply(t, {&none, 1}, eager.stages);
 }
 

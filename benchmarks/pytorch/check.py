@@ -63,7 +63,7 @@ def difference(run: dict[str, Any], make: Any) -> float:
         if by_hand:
             trainer.divisor = run["expected_batch"]
             loss = float(trainer.step(batch).mean())
-        else:  # a mean over those who came
+        else:  # a mean over the examples of the batch
             logits = trainer.model(batch.dense, batch.ids)
             losses = functional.binary_cross_entropy_with_logits(logits, batch.labels)
             loss = float(losses.detach())

@@ -108,7 +108,7 @@ def _noise(part: Tensor, generator: torch.Generator, std: float) -> None:
 
 
 class Distinct:
-    """Distinct rows of a batch without sorting: the last who wrote his place there stays."""
+    """Distinct rows of a batch without sorting: of the writers of a place the last one stays."""
 
     def __init__(self, rows: int) -> None:
         self.place = torch.zeros(rows, dtype=torch.int32)

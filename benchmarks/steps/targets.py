@@ -1,4 +1,4 @@
-"""What a private step costs beside a plain one, beside what we promise: make bench-steps.
+"""Sets the cost of a private step over a plain one beside its target: make bench-steps.
 
 Prints a table in Markdown: ratios of interleaved steps (median, and a bootstrap interval; of
 processes that take turns, the lowest and the highest), and whether the interval reaches the target.

@@ -43,8 +43,8 @@ class Log:
 
 
 LOGS = {
-    # Users x items x contexts, all categorical. Labels are nearly certain: which item it is says
-    # most, who meets it the rest.
+    # Users x items x contexts, all categorical. Labels are nearly certain: they follow mostly
+    # from the item, the rest from the user.
     "apps": Log(
         250_000,
         (

@@ -1,4 +1,4 @@
-"""What privacy costs in accuracy: AUC by algorithm and epsilon, over a family of logs.
+"""Measures what privacy costs in accuracy: AUC by algorithm and epsilon, over a family of logs.
 
 python3 benchmarks/utility/report.py --quick
 python3 benchmarks/utility/report.py --tasks adult,apps@unit --runs 10

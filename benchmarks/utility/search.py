@@ -24,7 +24,7 @@ from pathlib import Path
 from tasks import ALL_TASKS, task_flags
 
 ROOT = Path(__file__).parents[2]
-# What is drawn, uniformly and independently. "x": a multiple of the default.
+# Each setting is drawn uniformly and independently. "x": a multiple of the default.
 SPACE: dict[str, list[str]] = {
     "batch x": ["0.25", "0.5", "1", "1", "2", "4"],
     "lr x": ["0.2", "0.4", "0.7", "1", "1.5", "2.5", "5"],

@@ -1,5 +1,5 @@
-// LazyDP in somebody else's trainer: the table is theirs, the steps on it are private. Learns one
-// number for each of 10,000 users from a log that shows a few users at a time.
+// LazyDP in another program's trainer, which owns the table; the steps on it are private. Learns
+// one number for each of 10,000 users from a log that shows a few users at a time.
 
 #include <lazydp/engine/noise_engine.h>
 #include <lazydp/privacy/accountant.h>

@@ -54,11 +54,12 @@ def _of_card(card: dict[str, Any], folder: Any) -> InitialModel:
             f"the initial model {folder} was chosen by a private search, which its ledger does "
             "not hold: begin with another model"
         )
+    spent = tuple(_steps(event, folder) for event in card["ledger"])
     return InitialModel(
         f"the released model {folder}, which had spent epsilon {claim['epsilon']:.3g} at delta "
-        f"{claim['delta']:g} in {sum(int(e['steps']) for e in card['ledger'])} steps: these count",
+        f"{claim['delta']:g} in {sum(steps for _, _, steps in spent)} steps: these count",
         claim["unit"].removesuffix(", added or removed"),
-        tuple(_steps(event, folder) for event in card["ledger"]),
+        spent,
     )
 
 

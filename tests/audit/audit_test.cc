@@ -51,8 +51,8 @@ struct Kind {
   std::uint64_t runs;
 };
 
-void PrintTo(const Kind& kind, std::ostream* out) {
-  *out << kind.name;
+std::ostream& operator<<(std::ostream& out, const Kind& kind) {
+  return out << kind.name;
 }
 
 class EveryKindOfRun : public testing::TestWithParam<Kind> {
@@ -85,7 +85,7 @@ TEST_P(EveryKindOfRun, BreaksItWithHalfOfIt) {
   EXPECT_TRUE(audited(0.5).caught());
 }
 
-TEST_P(EveryKindOfRun, BreaksItWhereRowsThatNobodyUsesHaveNone) {
+TEST_P(EveryKindOfRun, BreaksItWhereUnusedRowsHaveNone) {
   AuditPlan plan{.run = GetParam().run, .runs = 400, .seed = 1};
   plan.run.recipe = recipe("eana");
   plan.run.folder = folder();

@@ -66,7 +66,7 @@ Measured eager_with(double forward_s, double noise_s) {
   report.seconds[static_cast<std::size_t>(Stage::weight_gradients)] = 0.125;
   report.seconds[static_cast<std::size_t>(Stage::noise_sampling)] = noise_s;
   Measured measured;
-  measured.recipe = recipe("dpsgd-f");
+  measured.entry.recipe = recipe("dpsgd-f");
   measured.times.add(report);
   return measured;
 }

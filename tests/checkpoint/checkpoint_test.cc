@@ -121,6 +121,33 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, ResumedWithMomentum,
                            return name;
                          });
 
+TEST(ResumedWithFrozenParts, RunEndsWhereTheUninterruptedOneDoesBitForBit) {
+  Settings s;
+  s.frozen = {.tables = {0, 2}, .layers = {"top.0"}};
+  Going whole(s, "lazydp", Seed::fixed(9));
+  whole.steps_through(s.steps);
+  whole.trainer.settle_all();
+  const TemporaryFolder scratch;
+  CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+  Going first(s, "lazydp", Seed::fixed(9));
+  first.steps_through(6);
+  folder.save(first.trainer);
+  Going second(s, "lazydp", Seed::fixed(9));
+  folder.restore(*folder.open(), second.trainer);
+  second.steps_through(s.steps);
+  second.trainer.settle_all();
+  EXPECT_EQ(second.weights(), whole.weights());
+
+  // A settled state owes nothing to any table: it may go on with other parts frozen.
+  first.trainer.settle_all();
+  folder.replace_by_settled(first.trainer);
+  s.frozen = {.tables = {1}, .layers = {}};
+  Going branch(s, "lazydp", folder.open()->head().seed);
+  folder.restore(*folder.open(), branch.trainer);
+  EXPECT_EQ(branch.weights(), first.weights());
+  branch.steps_through(s.steps);
+}
+
 // From a settled state a run may branch to another rule, which then starts with nothing.
 TEST_P(ResumedWithRule, ABranchMayChooseAnotherRule) {
   Settings s;

@@ -30,7 +30,7 @@ struct Going : World {
 
   Going(const Settings& s, std::string_view algorithm, const Seed& seed_of_run)
       : World(s.shape, s.key, s.sampling_rate),
-        batches(make_poisson_sampler(seed_of_run, 40, s.sampling_rate)),
+        batches(sampler_of(s, seed_of_run)),
         owner(std::make_unique<Trainer>(plan_of(algorithm, s), Performance{.settle_ahead = s.ahead},
                                         seed_of_run, model, s.shape.mode, tables, data, *batches)) {
   }

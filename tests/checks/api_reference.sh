@@ -10,7 +10,7 @@ scripts/api_reference.sh "$scratch/api"
 grep -q 'settle_all' "$scratch/api/html/classlazydp_1_1NoiseEngine.html"
 grep -q 'engine.settle(0, users)' <(sed 's/<[^>]*>//g' "$scratch/api/html/index.html")
 
-# The same headers, one of them with a function that nobody described.
+# The same headers, one of them with a function that has no description.
 mkdir -p "$scratch/copy"
 cp -r CMakeLists.txt docs scripts examples src "$scratch/copy"
 echo 'namespace lazydp { void mute(); }' >>"$scratch/copy/src/lazydp/engine/noise_engine.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shows that include_direction.sh and source_rules.sh catch what they should: plants one violation
-# at a time in a tiny tree that is clean without it.
+# Shows that include_direction.sh, source_rules.sh and pages.py catch what they should: plants one
+# violation at a time in a tiny tree that is clean without it.
 set -euo pipefail
 checks=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d)
@@ -24,18 +24,18 @@ fail() {
   echo "FAILED: $*"
   failed=1
 }
-# clean FILE LINE…: both checks accept it.
+# clean FILE LINE…: every check accepts it.
 clean() {
   plant "$@"
-  for check in include_direction source_rules; do
-    "$checks/$check.sh" "$tree" || fail "$check refuses a clean $1"
+  for check in include_direction.sh source_rules.sh pages.py; do
+    "$checks/$check" "$tree" || fail "$check refuses a clean $1"
   done
 }
 # caught CHECK RULE FILE LINE: the check names line 2 of the file and the rule.
 caught() {
   plant "$3" '// A purpose.' "$4"
-  local said
-  if said=$("$checks/$1.sh" "$tree"); then
+  local said check=("$checks/$1".*)
+  if said=$("${check[0]}" "$tree"); then
     fail "$1 misses in $3: $4"
   elif [[ $said != *"$3:2: "*"$2"* ]]; then
     fail "$1 says of $3: $said"
@@ -97,5 +97,13 @@ plant src/lazydp/base/long.cc "${lines[@]}" '// one more'
 mkdir "$tree/src/lazydp/utils"
 plant src/lazydp/utils/x.cc '// A purpose.'
 "$checks/include_direction.sh" "$tree" >/dev/null && fail "include_direction misses an unknown folder"
+
+printf -v long '%0119dä' 0 # 120 characters in 121 bytes
+mkdir "$tree/docs"
+clean docs/page.md "$long" '`noise/clean.h` `base/clean.{h,h}` `cli/verbs/NAME.cc` `clip/`' \
+  "| $long |" '```' "$long$long" '`gone.cc`' '```'
+caught pages 'this line has 121' docs/page.md "$long."
+caught pages 'no file noise/gone.h' docs/page.md 'See `noise/gone.h`.'
+caught pages 'no file clip/clean.cc' docs/page.md 'See `clip/clean.{h,cc}`.'
 
 exit $failed

@@ -32,7 +32,7 @@ find src -type f \( -name '*.cc' -o -name '*.h' \) -print0 | sort -z | xargs -0 
   function only(header, where, allowed) {
     if (!allowed) broken(header " is included only in " where)
   }
-  # What a #include names, or the twin of it that Highway includes once more for each target.
+  # Returns what a #include names, or the twin that Highway includes once more for each target.
   function included(line) {
     if (line !~ /^[ \t]*#[ \t]*(include|define[ \t]+HWY_TARGET_INCLUDE)[ \t]*["<]/) return ""
     sub(/^[^"<]*/, "", line)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks house rules that a compiler doesn't know: who prints, who knows OpenMP, nothing left to do,
-# no file grown past its one idea.
+# Checks house rules that a compiler doesn't know: which folders print, which file knows OpenMP, that
+# nothing is left to do, and that no file has grown past its one idea.
 # Usage: source_rules.sh [PROJECT ROOT]. Names file:line and the rule; exit 1 if any is broken.
 set -euo pipefail
 cd "${1:-"$(dirname "$0")/../.."}"

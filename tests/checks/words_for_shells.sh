@@ -21,7 +21,7 @@ for shell in bash zsh fish; do "$program" completion $shell >lazydp.$shell; done
 bash -n lazydp.bash
 if asks zsh; then
   zsh -n lazydp.zsh || fail "zsh does not understand its script"
-  # What _arguments and _describe are given, shown by stand-ins for them.
+  # Stand-ins for _arguments and _describe print what they are given.
   said=$(zsh -fc '_arguments() { print -rl -- "$@" }; _describe() { print -rl -- "${(P@)2}" }
     words=(lazydp privacy epsilon "") CURRENT=4; source ./lazydp.zsh' 2>&1)
   [[ $said == *'--noise-multiplier[standard deviation of the noise, in clip norms]:SIGMA:'* ]] ||

@@ -92,7 +92,7 @@ TEST(Delta, ThatGivesSomebodyAwayIsRefusedUnlessForced) {
                     "--steps", "2", "--delta", "0.1"})
                 .code,
             0)
-      << "nobody said how many there are";
+      << "their number was not given";
   const auto usual = at.json({"privacy", "epsilon", "--noise-multiplier", "1", "--batch", "50",
                               "--examples", "10000000", "--steps", "2"});
   EXPECT_LT(usual["delta"].get<double>(), 1e-7) << "the default is below one in the examples too";

@@ -33,6 +33,19 @@ TEST(RunOptions, ByDefaultTrainLazyDpOnTheClickTask) {
   EXPECT_GT(run.plan.rate_schedule.warmup, 0u);
 }
 
+TEST(RunOptions, AnotherWidthOfRowsIsThatOfTheBottomMlpsOutput) {
+  const RunOptions usual = choose_run({});
+  const RunOptions narrow = choose_run(given({{&FlagTexts::dim, "8"}}));
+  EXPECT_EQ(narrow.model.shape.dim, 8u);
+  std::vector<std::size_t> bottom = usual.model.shape.bottom;
+  ASSERT_NE(bottom.back(), 8u);
+  bottom.back() = 8;
+  EXPECT_EQ(narrow.model.shape.bottom, bottom) << "and no other layer has changed";
+  // A bottom MLP that is given must end there by itself.
+  EXPECT_THROW(choose_run(given({{&FlagTexts::dim, "8"}, {&FlagTexts::bottom, "13-16"}})),
+               UserError);
+}
+
 TEST(RunOptions, WhatDoesNotClipHasOtherDefaults) {
   const RunOptions sgd = choose_run(given({{&FlagTexts::algorithm, "sgd"}}));
   EXPECT_EQ(sgd.batch, 256u);

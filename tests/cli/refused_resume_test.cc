@@ -143,7 +143,7 @@ class RefusedResume : public testing::Test {
         {{"--dim", "8", "--more-steps", "3", "--branch", "--noise-multiplier", "3", "--epsilon",
           "9"},
          2,
-         "dim, which is 8"},
+         "another shape"},
         {{"--table-storage", "file:tables", "--more-steps", "3", "--branch", "--noise-multiplier",
           "3", "--epsilon", "9"},
          2,

@@ -113,9 +113,24 @@ TEST(Sweep, RefusesBeforeTheFirstRun) {
   EXPECT_EQ(place.run({"sweep", "nothing.toml", "out.csv"}).code, 4);
 
   write(place / "grid.toml", kGrid);
-  write(place / "out.csv", "somebody's,table\n1,2\n");
+  write(place / "out.csv", "another,table\n1,2\n");
   EXPECT_EQ(place.run(kSweep).code, 2);
-  EXPECT_EQ(contents(place / "out.csv"), "somebody's,table\n1,2\n");
+  EXPECT_EQ(contents(place / "out.csv"), "another,table\n1,2\n");
+}
+
+TEST(Sweep, SaysThatAChoiceByHandIsNotPaidFor) {
+  const Workplace at;
+  const std::string grid =
+      "rows = \"50,70\"\ndim = 4\nbottom = \"13-8-4\"\ntop = \"8-1\"\nsynthetic = \"uniform\"\n"
+      "batch = 32\nsteps = 2\nlr = [0.1, 1]\n";
+  at.write("grid.toml", grid);
+  EXPECT_NE(at.run({"sweep", "grid.toml", "a.csv", "--quiet"}).out.find("lazydp tune"),
+            std::string::npos);
+  at.write("grid.toml", grid + "seed = 1\n");
+  EXPECT_EQ(at.run({"sweep", "grid.toml", "b.csv", "--quiet"}).out.find("lazydp tune"),
+            std::string::npos)
+      << "nothing is claimed";
+  EXPECT_NE(at.run({"sweep", "--help"}).out.find("lazydp tune"), std::string::npos);
 }
 
 TEST(CsvTable, GivesBackWhatWasWritten) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <fstream>
 #include <set>
 
 #include "lazydp/cli/run/search_folder.h"
@@ -23,18 +22,18 @@ namespace fs = std::filesystem;
 // Four candidates of two kinds that train in no time.
 constexpr const char* kGrid = "steps = [4, 6]\nbatch = 64\nlr = [0.1, 1]\n";
 
-// 6002 examples: thirty of each of 200 users, and two of nobody.
+// 6002 examples: thirty of each of 200 users, and two without a user.
 void write_data(const Workplace& at, int positive) {
   at.write("s.toml", kUserSchema);
-  at.write("a.csv", user_lines(6000, 0, positive) + kTwoLinesOfNobody);
+  at.write("a.csv", user_lines(6000, 0, positive) + kTwoLinesWithoutUser);
   ASSERT_EQ(at.run({"convert", "csv", "--quiet", "--schema", "s.toml", "a.csv", "a.ldp"}).code, 0);
 }
 
 class Tune : public ::testing::Test {
  protected:
   Tune() {
-    at.write("grid.toml", kGrid);
-    write_data(at, 20);
+    place_.write("grid.toml", kGrid);
+    write_data(place_, 20);
   }
 
   static Words with(const Words& more) {
@@ -45,15 +44,15 @@ class Tune : public ::testing::Test {
                 more);
   }
   nlohmann::json card(const std::string& out) const {
-    return nlohmann::json::parse(contents(at / (out + "/model/card.json")));
+    return nlohmann::json::parse(contents(place_ / (out + "/model/card.json")));
   }
 
-  const Workplace at;
+  const Workplace place_;
 };
 
 // Computes epsilon again from what the card says, and from nothing else but the grid.
 TEST_F(Tune, TheCardsEpsilonIsTheBoundAndWithinTheBudget) {
-  const Ran ran = at.run(search("out", {"--json", "numbers.json"}));
+  const Ran ran = place_.run(search("out", {"--json", "numbers.json"}));
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto claim = card("out").at("claim");
   const double epsilon = claim.at("epsilon").get<double>();
@@ -67,7 +66,7 @@ TEST_F(Tune, TheCardsEpsilonIsTheBoundAndWithinTheBudget) {
             std::string::npos);
   EXPECT_NE(claim.at("mechanism").get<std::string>().find("private search"), std::string::npos);
 
-  const auto numbers = nlohmann::json::parse(contents(at / "numbers.json"));
+  const auto numbers = nlohmann::json::parse(contents(place_ / "numbers.json"));
   EXPECT_EQ(numbers.at("epsilon"), epsilon);
   const double each = numbers.at("candidate_epsilon").get<double>();
   EXPECT_LT(each, epsilon);
@@ -89,21 +88,21 @@ TEST_F(Tune, TheCardsEpsilonIsTheBoundAndWithinTheBudget) {
 }
 
 TEST_F(Tune, LeavesTheModelAndNoTrial) {
-  ASSERT_EQ(at.run(search("out")).code, 0);
+  ASSERT_EQ(place_.run(search("out")).code, 0);
   std::set<std::string> left;
-  for (const auto& entry : fs::directory_iterator(at / "out")) {
+  for (const auto& entry : fs::directory_iterator(place_ / "out")) {
     left.insert(entry.path().filename().string());
   }
   EXPECT_EQ(left, (std::set<std::string>{"lock", "model", "search.secret"}));
-  EXPECT_EQ(fs::status(at / "out").permissions(), fs::perms::owner_all);
-  EXPECT_EQ(at.run({"eval", "out", "a.ldp", "--test", "0.1", "--quiet"}).code, 0);
+  EXPECT_EQ(fs::status(place_ / "out").permissions(), fs::perms::owner_all);
+  EXPECT_EQ(place_.run({"eval", "out", "a.ldp", "--test", "0.1", "--quiet"}).code, 0);
   EXPECT_TRUE(card("out").at("claim").at("search").at("trials").is_string()) << "a law, no number";
 
-  const Ran again = at.run(search("out"));
+  const Ran again = place_.run(search("out"));
   EXPECT_EQ(again.code, 2);
   EXPECT_NE(again.err.find("finished search"), std::string::npos) << again.err;
-  EXPECT_EQ(at.run({"resume", "out"}).code, 2) << "nothing is left to go on from";
-  EXPECT_EQ(at.run({"release", "out"}).code, 2);
+  EXPECT_EQ(place_.run({"resume", "out"}).code, 2) << "nothing is left to go on from";
+  EXPECT_EQ(place_.run({"release", "out"}).code, 2);
 }
 
 // A killed search goes on with the same number, candidates, keys and scores: it ends in the model
@@ -113,49 +112,49 @@ TEST_F(Tune, KilledAtAnyMomentEndsInTheSameModel) {
   Words words = with(Words{"--data", "a.ldp", "--epsilon", "3", "--out", "killed"} + more);
   const SearchPlan plan = [&] {
     FlagTexts given;
-    given.grid = (at / "grid.toml").string();
-    given.data = (at / "a.ldp").string();
+    given.grid = (place_ / "grid.toml").string();
+    given.data = (place_ / "a.ldp").string();
     given.epsilon = "3";
     given.trials_mean = "12";
     given.trials_eta = "1";
     return plan_search(given);
   }();
-  (void)SearchFolder::open((at / "killed").string(), plan.settings, plan.search.trials, {});
-  fs::copy(at / "killed", at / "whole", fs::copy_options::recursive);
+  (void)SearchFolder::open((place_ / "killed").string(), plan.settings, plan.search.trials, {});
+  fs::copy(place_ / "killed", place_ / "whole", fs::copy_options::recursive);
   Words whole = words;
   *std::ranges::find(whole, "killed") = "whole";
   const auto begin = std::chrono::steady_clock::now();
-  const Ran ran = at.run(whole);
+  const Ran ran = place_.run(whole);
   ASSERT_EQ(ran.code, 0) << ran.err;
   const std::chrono::duration<double> all = std::chrono::steady_clock::now() - begin;
 
   int kills = 0;
-  for (int tries = 0; !fs::exists(at / "killed/model/card.json"); ++tries) {
+  for (int tries = 0; !fs::exists(place_ / "killed/model/card.json"); ++tries) {
     ASSERT_LT(tries, 60) << "it gets nowhere";
-    Child child(at, words);
+    Child child(place_, words);
     std::this_thread::sleep_for(all * (0.3 + 0.1 * (tries % 8)));
     child.send(tries % 2 == 0 ? SIGKILL : SIGTERM);
     if (child.wait() != 0) ++kills;
   }
   EXPECT_GT(kills, 0);
-  EXPECT_EQ(weights(at, "killed/model"), weights(at, "whole/model"));
+  EXPECT_EQ(weights(place_, "killed/model"), weights(place_, "whole/model"));
   EXPECT_EQ(card("killed"), card("whole"));
 }
 
 TEST_F(Tune, ADryRunSaysWhatItWouldCostAndMakesNothing) {
-  const auto numbers = at.json({"tune", "--grid", "grid.toml", "--data", "a.ldp", "--epsilon", "3",
-                                "--dry-run", "--out", "out"});
-  ASSERT_EQ(at.last().code, 0) << at.last().err;
+  const auto numbers = place_.json({"tune", "--grid", "grid.toml", "--data", "a.ldp", "--epsilon",
+                                    "3", "--dry-run", "--out", "out"});
+  ASSERT_EQ(place_.last().code, 0) << place_.last().err;
   EXPECT_NEAR(numbers.at("trials_mean").get<double>(), 10, 1e-6);
   EXPECT_LT(numbers.at("candidate_epsilon").get<double>(), 3);
   EXPECT_NEAR(numbers.at("score_std").get<double>(),
               numbers.at("score_noise_multiplier").get<double>() *
                   numbers.at("score_bound").get<double>() / numbers.at("scored").get<double>(),
               1e-12);
-  EXPECT_FALSE(fs::exists(at / "out"));
-  EXPECT_NE(at.last().out.find("10 expected"), std::string::npos) << at.last().out;
-  const auto lower = at.json({"tune", "--grid", "grid.toml", "--data", "a.ldp", "--epsilon", "3",
-                              "--dry-run", "--trials-mean", "100"});
+  EXPECT_FALSE(fs::exists(place_ / "out"));
+  EXPECT_NE(place_.last().out.find("10 expected"), std::string::npos) << place_.last().out;
+  const auto lower = place_.json({"tune", "--grid", "grid.toml", "--data", "a.ldp", "--epsilon",
+                                  "3", "--dry-run", "--trials-mean", "100"});
   EXPECT_LT(lower.at("candidate_epsilon").get<double>(),
             numbers.at("candidate_epsilon").get<double>())
       << "more trials leave less for each";
@@ -163,11 +162,11 @@ TEST_F(Tune, ADryRunSaysWhatItWouldCostAndMakesNothing) {
 
 TEST_F(Tune, RefusesInOneLineAndLeavesNothing) {
   const auto refused = [&](const Words& words, int code, const std::string& said) {
-    const Ran ran = at.run(words);
+    const Ran ran = place_.run(words);
     EXPECT_EQ(ran.code, code) << said << ": " << ran.err;
     EXPECT_EQ(ran.error_lines(), 1u) << ran.err;
     EXPECT_NE(ran.err.find(said), std::string::npos) << ran.err;
-    EXPECT_FALSE(fs::exists(at / "out"));
+    EXPECT_FALSE(fs::exists(place_ / "out"));
   };
   const Words usual = {"--data", "a.ldp", "--epsilon", "3", "--out", "out"};
   refused(with({"--data", "a.ldp", "--out", "out"}), 2, "--epsilon");
@@ -186,7 +185,7 @@ TEST_F(Tune, RefusesInOneLineAndLeavesNothing) {
   refused(with(usual + Words{"--validation", "a.ldp"}), 2, "validation");
   refused(with(usual + Words{"--delta", "0.1"}), 2, "delta");
   const auto grid = [&](const std::string& line, int code, const std::string& said) {
-    at.write("grid.toml", kGrid + line);
+    place_.write("grid.toml", kGrid + line);
     refused(with(usual), code, said);
   };
   grid("epsilon = [1, 2]\n", 2, "sets epsilon");
@@ -197,159 +196,71 @@ TEST_F(Tune, RefusesInOneLineAndLeavesNothing) {
   grid("algorithm = [\"lazydp\", \"eana\"]\n", 3, "nothing can be claimed");
   grid("sampling = \"shuffled\"\n", 3, "nothing can be claimed");
   grid("clip-norm = [1, -1]\n", 2, "clip-norm");
-  fs::remove(at / "grid.toml");
+  fs::remove(place_ / "grid.toml");
   refused(with(usual), 4, "grid.toml");
 }
 
 TEST_F(Tune, RefusesAFolderThatIsNotItsOwn) {
-  fs::create_directory(at / "full");
-  at.write("full/notes.txt", "mine");
-  Ran ran = at.run(search("full"));
+  fs::create_directory(place_ / "full");
+  place_.write("full/notes.txt", "mine");
+  Ran ran = place_.run(search("full"));
   EXPECT_EQ(ran.code, 2) << ran.err;
-  EXPECT_EQ(contents(at / "full/notes.txt"), "mine");
+  EXPECT_EQ(contents(place_ / "full/notes.txt"), "mine");
 
   FlagTexts given;
-  given.grid = (at / "grid.toml").string();
-  given.data = (at / "a.ldp").string();
+  given.grid = (place_ / "grid.toml").string();
+  given.data = (place_ / "a.ldp").string();
   given.epsilon = "3";
   const SearchPlan plan = plan_search(given);
-  (void)SearchFolder::open((at / "begun").string(), plan.settings, plan.search.trials, {});
-  const std::string before = contents(at / "begun/search.secret");
-  ran = at.run(search("begun", {"--score-bound", "3"}));
+  (void)SearchFolder::open((place_ / "begun").string(), plan.settings, plan.search.trials, {});
+  const std::string before = contents(place_ / "begun/search.secret");
+  ran = place_.run(search("begun", {"--score-bound", "3"}));
   EXPECT_EQ(ran.code, 2) << ran.err;
   EXPECT_NE(ran.err.find("other settings"), std::string::npos) << ran.err;
-  write_data(at, 30);
-  ran = at.run(with({"--data", "a.ldp", "--epsilon", "3", "--out", "begun"}));
+  write_data(place_, 30);
+  ran = place_.run(with({"--data", "a.ldp", "--epsilon", "3", "--out", "begun"}));
   EXPECT_EQ(ran.code, 3) << ran.err;
-  EXPECT_EQ(contents(at / "begun/search.secret"), before);
+  EXPECT_EQ(contents(place_ / "begun/search.secret"), before);
 }
 
 // A trial has no config.toml, and its checkpoints are of settings that no verb but tune has.
 TEST_F(Tune, NoOtherVerbGoesOnWithATrial) {
-  at.write("grid.toml", "steps = 20000\nbatch = 64\n");
-  Child child(at, search("out", {"--checkpoint-every", "100"}));
-  const fs::path checkpoints = at / "out/trials/1/checkpoint";
+  place_.write("grid.toml", "steps = 20000\nbatch = 64\n");
+  Child child(place_, search("out", {"--checkpoint-every", "100"}));
+  const fs::path checkpoints = place_ / "out/trials/1/checkpoint";
   for (int i = 0; i < 30'000 && (!fs::exists(checkpoints) || fs::is_empty(checkpoints)); ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   child.send(SIGKILL);
   child.wait();
   ASSERT_FALSE(fs::is_empty(checkpoints));
-  EXPECT_EQ(at.run({"resume", "out/trials/1"}).code, 2);
-  EXPECT_EQ(at.run({"release", "out/trials/1"}).code, 2);
-  EXPECT_FALSE(fs::exists(at / "out/trials/1/model"));
+  EXPECT_EQ(place_.run({"resume", "out/trials/1"}).code, 2);
+  EXPECT_EQ(place_.run({"release", "out/trials/1"}).code, 2);
+  EXPECT_FALSE(fs::exists(place_ / "out/trials/1/model"));
 }
 
 TEST_F(Tune, ProtectsUnitsUnderAKey) {
-  at.write("grid.toml", "steps = 3\nbatch = 20\nlr = [0.1, 1]\n");
-  at.write("key", "a passphrase of the owner");
+  place_.write("grid.toml", "steps = 3\nbatch = 20\nlr = [0.1, 1]\n");
+  place_.write("key", "a passphrase of the owner");
   const Words words = search("out", {"--privacy-unit", "user", "--validation", "0.2", "--test", "0",
                                      "--key-file", "key", "--json", "numbers.json"});
-  const Ran ran = at.run(words);
+  const Ran ran = place_.run(words);
   ASSERT_EQ(ran.code, 0) << ran.err;
-  const auto numbers = nlohmann::json::parse(contents(at / "numbers.json"));
+  const auto numbers = nlohmann::json::parse(contents(place_ / "numbers.json"));
   const auto data = card("out").at("data");
   EXPECT_EQ(numbers.at("scored").get<int>() + data.at("units").get<int>(), 202)
       << "every user is on one side, and counts once";
   EXPECT_NE(card("out").at("claim").at("unit").get<std::string>().find("one value of user"),
             std::string::npos);
-  EXPECT_EQ(contents(at / "out/search.secret").find("candidates"), std::string::npos);
+  EXPECT_EQ(contents(place_ / "out/search.secret").find("candidates"), std::string::npos);
 }
 
 TEST_F(Tune, SearchesTheClickTask) {
-  at.write("grid.toml", "steps = 2\nbatch = 512\nlr = [5, 20]\n");
-  const Ran ran = at.run(
+  place_.write("grid.toml", "steps = 2\nbatch = 512\nlr = [5, 20]\n");
+  const Ran ran = place_.run(
       with({"--synthetic", "click", "--epsilon", "8", "--trials-mean", "1.5", "--out", "out"}));
   ASSERT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(card("out").at("claim").at("search").at("candidates"), 2);
-}
-
-TEST(SearchFolder, DrawsTheNumberOfTrialsOnceAndKeepsIt) {
-  const Workplace at;
-  const TrialsLaw law = trials_with_mean(500, 1);
-  const Json settings = {{"candidates", Json::array({{{"data", "x"}}})}};
-  const std::string path = (at / "search").string();
-  const std::uint64_t trials = SearchFolder::open(path, settings, law, {}).trials();
-  for (int again = 0; again < 5; ++again) {
-    SearchFolder folder = SearchFolder::open(path, settings, law, {});
-    EXPECT_EQ(folder.trials(), trials);
-  }
-  std::set<std::uint64_t> others;  // of a geometric law with mean 500: equal once in 1000
-  for (int i = 0; i < 5; ++i) {
-    others.insert(
-        SearchFolder::open((at / std::to_string(i)).string(), settings, law, {}).trials());
-  }
-  EXPECT_GT(others.size(), 2u);
-}
-
-TEST(SearchFolder, KeepsTheBestTrialAndRemovesLosers) {
-  const Workplace at;
-  const TrialsLaw law{1, 1e-3};
-  const Json settings = {{"candidates", Json::array({{{"data", "x"}}})}};
-  std::optional<SearchFolder> folder;
-  for (int i = 0; !folder || folder->trials() < 4; ++i) {  // all but once in 300
-    folder.reset();
-    folder.emplace(
-        SearchFolder::open((at / std::to_string(i)).string(), settings, law, std::nullopt));
-  }
-  const std::string path = folder->path();
-  const auto train = [&](std::uint64_t number, double score) {
-    folder->prepare(number);
-    fs::create_directory(folder->trial(number));
-    std::ofstream(folder->trial(number) + "/rows") << "secret";
-    folder->record(score);
-  };
-  train(1, -0.5);
-  EXPECT_EQ(folder->best(), 1u);
-  train(2, -0.7);
-  EXPECT_EQ(folder->best(), 1u);
-  EXPECT_TRUE(fs::exists(folder->trial(1)));
-  EXPECT_FALSE(fs::exists(folder->trial(2)));
-  const Seed seed = folder->seed_of(3);
-  const std::uint64_t candidate = folder->candidate_of(3, 1000);
-  const double noise = folder->score_noise_of(3).normal();
-  folder.reset();
-  folder.emplace(SearchFolder::open(path, settings, law, std::nullopt));
-  EXPECT_EQ(folder->done(), 2u);
-  EXPECT_EQ(folder->best(), 1u);
-  EXPECT_EQ(folder->seed_of(3).reveal(), seed.reveal());
-  EXPECT_NE(folder->seed_of(4).reveal(), seed.reveal());
-  EXPECT_TRUE(folder->seed_of(3).secret());
-  EXPECT_EQ(folder->candidate_of(3, 1000), candidate);
-  EXPECT_EQ(folder->score_noise_of(3).normal(), noise);
-  train(3, -0.4);
-  EXPECT_EQ(folder->best(), 3u);
-  EXPECT_FALSE(fs::exists(folder->trial(1)));
-  EXPECT_TRUE(fs::exists(folder->trial(3)));
-  folder->remove_trials();
-  EXPECT_FALSE(fs::exists(path + "/trials"));
-}
-
-TEST(SearchFolder, IsSealedByAPassphrase) {
-  const Workplace at;
-  const Json settings = {{"candidates", Json::array({{{"data", "x"}}})}};
-  const std::string path = (at / "search").string();
-  const TrialsLaw law{1, 0.01};
-  const std::uint64_t trials =
-      SearchFolder::open(path, settings, law, Passphrase("of the owner")).trials();
-  EXPECT_EQ(SearchFolder::open(path, settings, law, Passphrase("of the owner")).trials(), trials);
-  EXPECT_THROW(SearchFolder::open(path, settings, law, {}), UserError);
-  EXPECT_THROW(SearchFolder::open(path, settings, law, Passphrase("of another")), UserError);
-}
-
-TEST(Sweep, SaysThatAChoiceByHandIsNotPaidFor) {
-  const Workplace at;
-  const std::string grid =
-      "rows = \"50,70\"\ndim = 4\nbottom = \"13-8-4\"\ntop = \"8-1\"\nsynthetic = \"uniform\"\n"
-      "batch = 32\nsteps = 2\nlr = [0.1, 1]\n";
-  at.write("grid.toml", grid);
-  EXPECT_NE(at.run({"sweep", "grid.toml", "a.csv", "--quiet"}).out.find("lazydp tune"),
-            std::string::npos);
-  at.write("grid.toml", grid + "seed = 1\n");
-  EXPECT_EQ(at.run({"sweep", "grid.toml", "b.csv", "--quiet"}).out.find("lazydp tune"),
-            std::string::npos)
-      << "nothing is claimed";
-  EXPECT_NE(at.run({"sweep", "--help"}).out.find("lazydp tune"), std::string::npos);
 }
 
 }  // namespace

@@ -31,6 +31,6 @@ inline std::string user_lines(int count, int first = 0, int positive = 20) {
   return text;
 }
 
-inline constexpr const char* kTwoLinesOfNobody = ",i3,1\n,i4,1\n";
+inline constexpr const char* kTwoLinesWithoutUser = ",i3,1\n,i4,1\n";
 
 }  // namespace lazydp::cli

@@ -117,7 +117,7 @@ TEST(ClipMethod, OneExamplesSumIsNeverLongerThanTheClipNorm) {
   }
 }
 
-TEST(ClipMethod, AnExampleThatIsNotFiniteIsLeftOutAndNoticedByNobody) {
+TEST(ClipMethod, AnExampleThatIsNotFiniteIsLeftOutAndNotNoticed) {
   for (const float poison :
        {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity(), 3e38f}) {
     World world(oracle::small_shape({1, 6, 9}), 1, 0.5, 12);

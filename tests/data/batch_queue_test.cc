@@ -38,7 +38,7 @@ class StepSampler final : public Sampler {
     if (t % 4 == 0) return;
     sample.examples = {t, ExampleId{10} * t};
   }
-  bool poisson() const override { return false; }
+  Sampling sampling() const override { return Sampling::shuffled; }
 };
 
 // One table; an example looks up its own number. Counts how often each example is read.

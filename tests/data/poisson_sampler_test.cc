@@ -190,8 +190,8 @@ TEST(PoissonSampler, RefusesWhatIsNoProbability) {
 }
 
 TEST(PoissonSampler, SaysWhetherAccountantsCoverIt) {
-  EXPECT_TRUE(make_poisson_sampler(Seed::fixed(1), 10, 0.5)->poisson());
-  EXPECT_FALSE(make_shuffled_sampler(Seed::fixed(1), 10, 5)->poisson());
+  EXPECT_EQ(make_poisson_sampler(Seed::fixed(1), 10, 0.5)->sampling(), Sampling::poisson);
+  EXPECT_EQ(make_shuffled_sampler(Seed::fixed(1), 10, 5)->sampling(), Sampling::shuffled);
 }
 
 }  // namespace

@@ -52,7 +52,7 @@ class FailingData final : public Dataset {
 class StepSampler final : public Sampler {
  public:
   void draw(Step t, Sample& sample) const override { sample.examples = {t}; }
-  bool poisson() const override { return false; }
+  Sampling sampling() const override { return Sampling::shuffled; }
 };
 
 TEST(ReadAhead, TellsOfAFailureWhenItsStepComesAndGoesOn) {

@@ -44,7 +44,7 @@ TEST(UnitSampler, SendsAtMostOneExampleOfAUnit) {
     for (const std::uint64_t key : keys) EXPECT_EQ(keys.count(key), 1u);
     EXPECT_EQ(std::set<ExampleId>(examples.begin(), examples.end()).size(), examples.size());
   }
-  EXPECT_TRUE(sampler->poisson());
+  EXPECT_EQ(sampler->sampling(), Sampling::poisson);
   EXPECT_EQ(sampler->unit(), "a user");
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a fuzzer gives us, as bytes, as text, or as a file that parsers can open by name.
+// Gives the input of a fuzzer as bytes, as text, or as a file that parsers can open by name.
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,7 +15,7 @@
 
 namespace lazydp {
 
-// What a target does with one input: it may refuse it, and must survive it.
+// Feeds a target with one input, which it may refuse and must survive.
 void try_input(const std::uint8_t* data, std::size_t size);
 
 inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {

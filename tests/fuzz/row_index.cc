@@ -18,7 +18,7 @@ void first_values(lazydp::RowId row, std::span<float> values) {
   for (float& value : values) value = static_cast<float>(row);
 }
 
-// What a checkpoint of this epoch would say of the table.
+// The record that a checkpoint of this epoch would keep of the table.
 struct Said {
   lazydp::RowId rows = 0;
   std::uint64_t seal = 0;

@@ -73,6 +73,27 @@ TEST(Noise, IsTextbookBoxMullerOfTheCellsWords) {
   EXPECT_GT(refined, 10u) << "some words must have gone through the refinement";
 }
 
+// Rows of one call may draw from other cells than their neighbours, and a row may come twice.
+TEST(Noise, RowsOfOneCallDrawFromTheirOwnCells) {
+  const AesKey key = key_of(5);
+  constexpr std::size_t kDim = 200, kRows = 40;
+  for (const NoisePath& path : noise_paths()) {
+    std::vector<float> together(kRows * kDim, 1.0f), alone(kRows * kDim, 1.0f);
+    std::vector<NoisyRow> rows;
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const std::uint64_t steps = r * r % 97;
+      rows.push_back({together.data() + r * kDim, r, 0.5f, 0.25f, steps << 13});
+      rows.push_back({together.data() + r * kDim, r, 1.0f, -0.5f, (steps + 1) << 13});
+      NoisyRow row = {alone.data() + r * kDim, r, 0.5f, 0.25f};
+      path.add_noise(key, counters_at(3 + steps), {&row, 1}, kDim);
+      row = {alone.data() + r * kDim, r, 1.0f, -0.5f};
+      path.add_noise(key, counters_at(4 + steps), {&row, 1}, kDim);
+    }
+    path.add_noise(key, counters_at(3), rows, kDim);
+    EXPECT_EQ(together, alone) << path.name;
+  }
+}
+
 // Counters whose radius word is among the 64 largest, found by trying: a float would round u to 1,
 // and both normals to 0. Found: one in 2^25.
 TEST(Noise, IsNotZeroWhereTheUniformIsNextToOne) {

@@ -88,7 +88,7 @@ TEST(Mlp, BothPassesTouchTheirExamplesOnly) {
   }
 }
 
-TEST(Mlp, SkipsAnInputGradientThatNobodyWants) {
+TEST(Mlp, SkipsAnInputGradientThatIsNotWanted) {
   Stack s(Mlp::Last::relu);
   Mlp::Ends ends = s.ends();
   ends.input_gradient = {};

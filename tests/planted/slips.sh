@@ -1,4 +1,4 @@
-# What run.sh and check.sh share; source it from the project's root. A slip is a patch; each row of
+# Reads slips.txt for run.sh and check.sh; source it from the project's root. A slip is a patch; each row of
 # slips.txt that begins with its name says one way in which it is caught. A row is known by
 # name@number, counted from 1 for each name.
 

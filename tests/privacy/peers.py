@@ -31,7 +31,7 @@ SECONDS, BYTES = 2, 10**9
 ONE_THREAD = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 RELATIVE, ABSOLUTE = 0.005, 0.005
 PRV_ERROR, PRV_LARGEST = 0.01, 30.0
-# Of ours (src/lazydp/privacy/rdp.cc) those at which Opacus' binomials do not overflow.
+# Those of our orders (src/lazydp/privacy/rdp.cc) at which Opacus' binomials do not overflow.
 ORDERS = [i / 10 for i in range(11, 110)] + list(range(11, 65)) + [80, 96, 112, 128, 160, 192, 224]
 ORDERS += [256, 320, 384, 448, 512, 640, 768, 896]
 MOST_POINTS = 1e6  # of dp-accounting's grid: some seconds

@@ -1,4 +1,4 @@
-"""What test_audit.py starts on every rank: one audit with all the noise, one with half of it."""
+"""Runs on every rank of test_audit.py: one audit with all the noise, one with half of it."""
 
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ SIGMA = noise_for(1.0, STEPS)
 
 def coins(count):
     tossed = torch.rand(count) < 0.5
-    dist.broadcast(tossed, 0)  # the first rank's are everybody's
+    dist.broadcast(tossed, 0)  # every rank takes the first rank's
     return tossed
 
 

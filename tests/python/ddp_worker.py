@@ -1,4 +1,4 @@
-"""What test_distributed.py starts on every rank: train, and save what this rank ends with."""
+"""Runs on every rank of test_distributed.py: trains, and saves what this rank ends with."""
 
 import sys
 
@@ -74,7 +74,7 @@ def samples():
 
 
 def dense_noise():
-    """What one step of noise alone makes of a dense layer, from the secret generator."""
+    """Returns a dense layer after one step of noise alone, from the secret generator."""
     torch.manual_seed(0)
     raw = torch.nn.Sequential(torch.nn.EmbeddingBag(5, 64), torch.nn.Linear(64, 64))
     ids = torch.zeros(8, 1, dtype=torch.int64)

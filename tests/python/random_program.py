@@ -64,7 +64,7 @@ class Program:
         self.average = None  # of both
         self.log = [f"{name} {rule} {noise}"]
 
-    # What a user does. Each returns nothing, and checks what it sees.
+    # The actions of a user. Each returns nothing, and checks what it sees.
 
     def batch(self):
         first = self.random.randrange(9)
@@ -229,7 +229,7 @@ class Program:
         assert_like(self.model, self.dense, self.exact)
         self.settled()
 
-    # What must hold.
+    # The invariants.
 
     def tables(self):
         keys = [k for k, p in self.raw.named_parameters() if p.shape[0] == ROWS]

@@ -1,4 +1,4 @@
-"""What is claimed, by whose noise, and what is not."""
+"""Runs claim epsilon where they may, under whichever noise, and nowhere else."""
 
 import io
 import warnings

@@ -12,7 +12,7 @@ from training import private, step
 
 
 def in_child(work):
-    """What `work` raises in a forked process."""
+    """Returns what `work` raises in a forked process."""
     reading, writing = os.pipe()
     child = os.fork()
     if child == 0:

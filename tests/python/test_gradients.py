@@ -175,10 +175,10 @@ def test_training_goes_on_after_an_interrupted_backward(name):
             with pytest.raises(KeyboardInterrupt):
                 squared_loss(model, batch).backward()
             handle.remove()
-            if number == 2:  # and one who steps all the same
+            if number == 2:  # and one that steps all the same
                 with pytest.raises(UserError, match="did not reach its end"):
                     optimizer.step()
-        squared_loss(model, batch).backward()  # nobody clears anything
+        squared_loss(model, batch).backward()  # nothing is cleared
         optimizer.step()
         brute.step(batch)
     assert_same(model, expected)

@@ -1,4 +1,4 @@
-"""Who reads a table, or takes it away, finds it settled."""
+"""A reader of a table, and one that takes it away, finds it settled."""
 
 import copy
 import io

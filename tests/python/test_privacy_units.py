@@ -1,4 +1,4 @@
-"""What ids of privacy units may be, and where they are read."""
+"""Ids of privacy units are checked, and read where they were said to be."""
 
 import collections
 import math

@@ -1,4 +1,4 @@
-"""What is refused, and with which words."""
+"""Wrong uses are refused, each with the words that help."""
 
 import copy
 import pickle

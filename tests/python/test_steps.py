@@ -1,4 +1,4 @@
-"""What counts as a step, and what a training loop may do between steps."""
+"""Steps count once, virtual steps do not, and a training loop may do other work between them."""
 
 import pytest
 import torch

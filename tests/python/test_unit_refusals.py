@@ -1,4 +1,4 @@
-"""What is refused of runs by unit, with which words, and what their checkpoints say."""
+"""Runs by unit refuse what is not exact, in words, and their checkpoints say the unit."""
 
 import copy
 import io

@@ -83,7 +83,7 @@ def test_gradients_that_go_around_a_layer_are_refused(name, around):
     batch = next(iter(batches))
     with pytest.raises(UserError, match="by another way than"):
         (squared_loss(model, batch) + around(model._module, batch[0]).sum()).backward()
-    step(model, optimizer, batch)  # and one who goes on, goes on privately
+    step(model, optimizer, batch)  # a loop that goes on does so privately
 
 
 def test_a_parameter_beside_layers_is_refused():

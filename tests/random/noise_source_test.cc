@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -59,6 +60,29 @@ TEST(SecureNoise, ShrinksOnlyOnce) {
 TEST(SecureNoise, RefusesANumberOfDrawsThatHasNoCells) {
   EXPECT_THROW(NoiseSource(Seed::fixed(1), 0), UserError);
   EXPECT_THROW(NoiseSource(Seed::fixed(1), 17), UserError);
+}
+
+// Whatever cells a call mixes, a cell's noise is the same: its key and its counter are.
+TEST(NoiseSource, CellsThatShareAKeyAreThoseOfTheirStepsAndKinds) {
+  constexpr std::size_t kDim = 20;
+  for (const RowId rows : {RowId{50}, RowId{1} << 37}) {  // 1,024 steps, or 4, share a key
+    const NoiseSource source(Seed::fixed(8));
+    for (const Step t : {Step{1}, Step{1023}, Step{1024}, Step{5000}, kLastStep}) {
+      const KeyedCells keyed = source.sharing_a_key(3, rows, kDim, t);
+      EXPECT_TRUE(keyed.hold(t));
+      EXPECT_FALSE(keyed.hold(keyed.first - 1) && keyed.first > 0);
+      for (const Step step : {keyed.first, t, std::min(keyed.last, kLastStep)}) {
+        for (const CellKind kind : {CellKind::each_step, CellKind::aggregated}) {
+          std::vector<float> found(kDim, 0.0f), expected(kDim, 0.0f);
+          const NoisyRow row = {found.data(), 7, 1.0f, 1.0f, cell_offset(kind, step)};
+          keyed.cells.add({&row, 1}, kDim);
+          const NoisyRow same = {expected.data(), 7, 1.0f, 1.0f};
+          source.table(3, rows, kDim, kind, step).add({&same, 1}, kDim);
+          EXPECT_EQ(found, expected) << rows << " rows, step " << step;
+        }
+      }
+    }
+  }
 }
 
 TEST(Seed, SuccessorOfASecretIsFreshAndOfAFixedOneRepeats) {

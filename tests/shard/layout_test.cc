@@ -86,12 +86,12 @@ TEST(PartOfSample, PartsAreTheSampleWhateverTheRanks) {
 TEST(PartOfSample, SaysOfItselfWhatTheWholeSays) {
   const auto whole = make_poisson_sampler(Seed::from_os(), 1000, 0.02);
   const auto part = make_part_of_sample(*whole, 1, 3);
-  EXPECT_TRUE(part->poisson());
+  EXPECT_EQ(part->sampling(), Sampling::poisson);
   EXPECT_TRUE(part->secret());
   EXPECT_EQ(part->rate(), 0.02);
   EXPECT_EQ(part->unit(), whole->unit());
   const auto shuffled = make_shuffled_sampler(Seed::fixed(1), 9, 3);
-  EXPECT_FALSE(make_part_of_sample(*shuffled, 0, 2)->poisson());
+  EXPECT_EQ(make_part_of_sample(*shuffled, 0, 2)->sampling(), Sampling::shuffled);
 }
 
 }  // namespace

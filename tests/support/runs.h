@@ -5,9 +5,11 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <string_view>
 #include <vector>
 
+#include "lazydp/data/stream.h"
 #include "lazydp/train/trainer.h"
 #include "tests/support/small_world.h"
 
@@ -27,13 +29,22 @@ struct Settings {
   const char* rates = "constant";
   const char* noises = "constant";
   const char* clips = "constant";
-  unsigned draws = 1;  // normals that add up to one
+  std::vector<double> bands = {1.0};  // of correlated noise
+  unsigned draws = 1;                 // normals that add up to one
   bool ahead = false;
   bool evaluate = false;  // every third step reads some rows that are trained later
   bool settle = true;
   std::uint64_t key = 3;
   std::uint64_t examples_per_unit = 0;  // 0: every example is a unit
+  std::uint64_t stream = 0;  // examples that a step takes in their order; 0: Poisson samples
+  FrozenParts frozen = {};
 };
+
+// The samples of a run that goes on with this seed.
+inline std::unique_ptr<Sampler> sampler_of(const Settings& s, const Seed& seed) {
+  if (s.stream > 0) return make_stream_sampler(Windows(40, s.stream));
+  return make_poisson_sampler(seed, 40, s.sampling_rate);
+}
 
 inline Plan plan_of(std::string_view algorithm, const Settings& s) {
   Plan plan;
@@ -49,9 +60,12 @@ inline Plan plan_of(std::string_view algorithm, const Settings& s) {
   plan.dense_rule = s.dense_rule;
   plan.table_rule = s.table_rule;
   plan.weight_decay = s.weight_decay;
+  plan.frozen = s.frozen;
   plan.rate_schedule = Schedule::parse(s.rates);
   plan.noise_schedule = Schedule::parse(s.noises);
   plan.clip_schedule = Schedule::parse(s.clips);
+  plan.correlation = Correlation(s.bands);
+  if (s.stream > 0) plan.blocks = BlockRules{.separation = (40 + s.stream - 1) / s.stream};
   plan.normals_per_sample = s.draws;
   return plan;
 }

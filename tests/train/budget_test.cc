@@ -67,17 +67,17 @@ TEST(Budget, WhatWasSpentBeforeCounts) {
   s.steps = 200;
   Plan plan = plan_of("lazydp", s);
   plan.budget = Budget{5.0, 1e-5};
-  const Step alone = last_affordable_step(plan, 0, {});
+  const Step alone = last_affordable_step(plan, {});
   Ledger spent;
   spent.record({0.08, 0.8, 20});  // more than twenty steps of this plan cost
-  EXPECT_LT(last_affordable_step(plan, 20, spent), alone);
+  EXPECT_LT(last_affordable_step(plan, {20, spent}), alone);
   Ledger all;
   all.record({1.0, 0.5, 20});
-  EXPECT_EQ(last_affordable_step(plan, 20, all), 20u);
-  EXPECT_THROW(noise_for(plan, 20, all), PrivacyError);
+  EXPECT_EQ(last_affordable_step(plan, {20, all}), 20u);
+  EXPECT_THROW(noise_for(plan, {20, all}), PrivacyError);
   Plan dear = plan;
   dear.budget = Budget{1e-12, 1e-12};
-  EXPECT_THROW(noise_for(dear), UserError) << "nothing was spent: nobody's privacy is at stake";
+  EXPECT_THROW(noise_for(dear), UserError) << "nothing was spent: no privacy is at stake";
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <vector>
 
 namespace lazydp {
 namespace {
@@ -41,6 +42,28 @@ double noise_step_by_step(const Plan& plan) {
     variance += moved * moved;
   }
   return std::sqrt(variance);
+}
+
+// Where noise is correlated, each cell adds the sum of what the steps that use it make of it.
+TEST(DefaultsForFiles, TheNoiseOfARunIsThatOfItsCells) {
+  Plan plan = plan_of(250'000, Record::example, 1.0);
+  plan.steps = 3000;
+  plan.rate_schedule = Schedule::parse("warmup:300,linear");
+  plan.clip_schedule = Schedule::parse("cosine");
+  for (const std::vector<double>& bands : {std::vector{1.0, -0.9}, std::vector{1.0, -0.5, -0.2}}) {
+    plan.correlation = Correlation(bands);
+    std::vector<double> cells(plan.steps + 1, 0.0);
+    for (Step t = 1; t <= plan.steps; ++t) {
+      const double moved = plan.table_rate * plan.rate_schedule.factor(t, plan.steps) *
+                           plan.clip_schedule.factor(t, plan.steps) *
+                           plan.mechanism.noise_multiplier * plan.mechanism.clip_norm /
+                           plan.mechanism.expected_batch;
+      for (Step j = 0; j < bands.size() && j < t; ++j) cells[t - j] += moved * bands[j];
+    }
+    double variance = 0.0;
+    for (const double weight : cells) variance += weight * weight;
+    EXPECT_NEAR(noise_of_a_row(plan), std::sqrt(variance), 0.02 * std::sqrt(variance));
+  }
 }
 
 TEST(DefaultsForFiles, TheNoiseOfARunAddsUpToTheSameOnAnyDataAndBudget) {
@@ -88,7 +111,7 @@ TEST(DefaultsForFiles, BatchesArePowersOfTwoThatTheDataHas) {
   }
 }
 
-// Of few persons a step takes a large part: their noise is that of few, large steps.
+// A step takes a large part of few persons: their noise is that of few, large steps.
 TEST(DefaultsForFiles, FewUnitsAreSampledOften) {
   EXPECT_GE(plan_of(950, Record::unit, 1.0).mechanism.sampling_rate, 0.25);
   EXPECT_LE(plan_of(950, Record::unit, 1.0).steps, 100u);

@@ -4,108 +4,26 @@
 
 #include <cmath>
 #include <limits>
+#include <string>
 #include <vector>
 
 #include "lazydp/base/parallel.h"
-#include "tests/support/dlrm_in_double.h"
+#include "tests/support/dense_dpsgd.h"
 #include "tests/support/runs.h"
 
 namespace lazydp {
 namespace {
 
+using oracle::dense_dpsgd;
 using oracle::distance;
 using oracle::Settings;
 using oracle::small_shape;
 using oracle::train;
-using oracle::World;
 
 constexpr double kRounding = 3e-5;
 
-// DP-SGD as a paper would write it: dense vectors, gradients by differences, in double. Only the
-// sample of each step and the noise cells are the library's.
-std::vector<double> dense_dpsgd(const Settings& s) {
-  World world(s.shape, s.key, s.sampling_rate);
-  const auto start = world.weights();
-  oracle::PlainDlrm model = {.bottom = s.shape.bottom,
-                             .top = s.shape.top,
-                             .dim = s.shape.dim,
-                             .mean = s.shape.mode == Pooling::mean,
-                             .rows = s.shape.table_rows,
-                             .weights = {start.begin(), start.end()}};
-  std::vector<double> momentum(model.weights.size(), 0.0), squares(model.dense_count(), 0.0);
-  const NoiseSource noise(world.seed, s.draws);
-  const auto rates = Schedule::parse(s.rates);
-  const auto sigmas = Schedule::parse(s.noises);
-  const auto clips = Schedule::parse(s.clips);
-  const double expected_batch = s.sampling_rate * 40.0;
-  for (Step t = 1; t <= s.steps; ++t) {
-    const double clip = s.clip * clips.factor(t, s.steps);
-    const double noise_std = s.sigma * sigmas.factor(t, s.steps) * clip;
-    std::vector<double> sum(model.weights.size(), 0.0);
-    Sample sample;
-    world.sampler->draw(t, sample);
-    Batch batch;
-    read_sample(world.data, sample, batch);
-    for (std::size_t i = 0; i < batch.size; ++i) {
-      oracle::PlainExample e;
-      e.dense.assign(batch.dense.row(i).begin(), batch.dense.row(i).end());
-      e.label = batch.labels[i];
-      for (const Bags& bags : batch.bags) e.bags.emplace_back(bags.of(i).begin(), bags.of(i).end());
-      const auto g = model.gradient(e);
-      double norm = 0.0;
-      for (const double x : g) norm += x * x;
-      for (std::size_t j = 0; j < g.size(); ++j)
-        sum[j] += std::min(1.0, clip / std::sqrt(norm)) * g[j];
-    }
-    const auto add_noise = [&](const NoiseCells& cells, std::uint64_t row, std::size_t at,
-                               std::size_t n) {
-      std::vector<float> z(n, 0.0f);
-      const NoisyRow noisy = {z.data(), row, 1.0f, 1.0f};
-      cells.add({&noisy, 1}, n);
-      for (std::size_t j = 0; j < n; ++j) sum[at + j] -= noise_std * z[j];
-    };
-    add_noise(noise.dense(t), 0, 0, model.dense_count());
-    for (std::size_t k = 0; k < s.shape.table_rows.size(); ++k) {
-      const RowId rows = s.shape.table_rows[k];
-      const auto cells =
-          noise.table(static_cast<TableId>(k), rows, s.shape.dim, CellKind::each_step, t);
-      for (RowId r = 0; r < rows; ++r) {
-        add_noise(cells, static_cast<std::uint64_t>(r),
-                  model.table_start(k) + static_cast<std::size_t>(r) * s.shape.dim, s.shape.dim);
-      }
-    }
-    const double rate = s.rate * rates.factor(t, s.steps);
-    for (std::size_t j = 0; j < sum.size(); ++j) {
-      const double g = sum[j] / expected_batch;
-      if (j >= model.dense_count() && s.table_rule == TableRule::momentum) {
-        momentum[j] = 0.9 * momentum[j] + g + s.weight_decay * model.weights[j];
-        model.weights[j] -= rate * momentum[j];
-        continue;
-      }
-      if (j >= model.dense_count()) {
-        model.weights[j] = (1.0 - rate * s.weight_decay) * model.weights[j] - rate * g;
-        continue;
-      }
-      double move = g;
-      if (s.dense_rule == DenseRule::momentum) {
-        move = momentum[j] = 0.9 * momentum[j] + g;
-      } else if (s.dense_rule == DenseRule::adam) {
-        momentum[j] = 0.9 * momentum[j] + 0.1 * g;
-        squares[j] = 0.999 * squares[j] + 0.001 * g * g;
-        move = momentum[j] / (1.0 - std::pow(0.9, t)) /
-               (std::sqrt(squares[j] / (1.0 - std::pow(0.999, t))) + 1e-8);
-      } else if (s.dense_rule == DenseRule::adagrad) {
-        squares[j] += g * g;
-        move = g / (std::sqrt(squares[j]) + 1e-10);
-      }
-      model.weights[j] -= s.dense_rate * rates.factor(t, s.steps) * move;
-    }
-  }
-  return model.weights;
-}
-
 std::vector<Settings> awkward_settings() {
-  std::vector<Settings> all(11);
+  std::vector<Settings> all(14);
   all[1].rates = "warmup:4,cosine";
   all[2].weight_decay = 0.2;
   all[2].rates = "warmup:3,linear";
@@ -129,6 +47,15 @@ std::vector<Settings> awkward_settings() {
   all[10].rates = "warmup:3,linear";
   all[10].noises = "poly:2";
   all[10].evaluate = true;
+  all[11].frozen = {.tables = {1}, .layers = {"bottom.2"}};
+  all[11].weight_decay = 0.1;
+  all[11].evaluate = true;
+  all[12].frozen = {.tables = {0, 1}, .layers = {"bottom.0", "top.0", "top.2"}};
+  all[12].rates = "warmup:3,linear";
+  all[13] = all[9];
+  all[13].frozen = {.tables = {0}, .layers = {"top.2"}};
+  all[13].dense_rule = DenseRule::adam;
+  all[13].dense_rate = 0.02;
   return all;
 }
 
@@ -194,7 +121,7 @@ TEST_P(Awkward, OneAndSeveralThreadsGiveTheSameBits) {
   set_thread_count(before);
 }
 
-INSTANTIATE_TEST_SUITE_P(Settings, Awkward, ::testing::Range<std::size_t>(0, 11));
+INSTANTIATE_TEST_SUITE_P(Settings, Awkward, ::testing::Range<std::size_t>(0, 14));
 
 // Noise reaches a dense gradient before the rule does, so lazy tables change nothing for it.
 class DenseRules : public testing::TestWithParam<DenseRule> {};

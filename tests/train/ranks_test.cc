@@ -59,6 +59,20 @@ TEST_P(OnRanks, WithUnitsOfSeveralExamples) {
   for (const int ranks : {2, 3}) expect_same_model(GetParam().name, s, ranks, kSome);
 }
 
+TEST(RanksUnderCorrelatedNoise, TrainTheModelOfOneProcess) {
+  oracle::Settings s;
+  s.bands = {1.0, -0.9, 0.1};
+  s.ahead = true;
+  s.evaluate = true;
+  s.weight_decay = 0.1;
+  s.rates = "cosine";
+  for (const char* algorithm : {"dpsgd-f", "lazydp-no-ans", "lazydp"}) {
+    for (const int ranks : {2, 3}) {
+      for (const RowId small : {kNone, kSome}) expect_same_model(algorithm, s, ranks, small);
+    }
+  }
+}
+
 TEST_P(OnRanks, WithMomentumOfTables) {
   oracle::Settings s;
   s.table_rule = TableRule::momentum;
@@ -66,6 +80,16 @@ TEST_P(OnRanks, WithMomentumOfTables) {
   s.weight_decay = 0.1;
   s.evaluate = true;
   for (const int ranks : {2, 4}) expect_same_model(GetParam().name, s, ranks, kSome);
+}
+
+TEST_P(OnRanks, WithPartsFrozen) {
+  oracle::Settings s;
+  s.evaluate = true;
+  s.frozen = {.tables = {0, 2}, .layers = {"top.0"}};
+  for (const int ranks : {2, 4}) expect_same_model(GetParam().name, s, ranks, kSome);
+  s.frozen = {.tables = {0, 1, 2}, .layers = {}};
+  s.table_rule = TableRule::momentum;
+  expect_same_model(GetParam().name, s, 2, kNone);
 }
 
 // With three examples a step, half of eight ranks have none; some steps have none at all. The

@@ -184,7 +184,7 @@ std::vector<double> minus(const std::vector<Number>& a, const std::vector<Number
 Released train_from(const AuditedRun& run, Presence presence, const Seed& seed,
                     std::vector<float> initial) {
   const CanaryData data(run.canary, presence);
-  const CanaryData everybody(run.canary, Presence::with);
+  const CanaryData all_examples(run.canary, Presence::with);
   const RunFolder folder(run.folder);
   std::optional<CheckpointFolder> checkpoints;
   if (run.restart_every > 0)
@@ -194,7 +194,7 @@ Released train_from(const AuditedRun& run, Presence presence, const Seed& seed,
   while (life->trainer->now() < run.steps) {
     life->trainer->step();
     const Step t = life->trainer->now();
-    if (due(t, run.eval_every)) score_all(*life->trainer, everybody);
+    if (due(t, run.eval_every)) score_all(*life->trainer, all_examples);
     if (due(t, run.restart_every) && t < run.steps) {
       checkpoints->save(*life->trainer);
       life.reset();

@@ -8,6 +8,7 @@
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/bench/energy.h"
 #include "lazydp/bench/steady_state.h"
+#include "lazydp/train/correlation_text.h"
 #include "lazydp/train/defaults.h"
 
 namespace lazydp {
@@ -44,19 +45,19 @@ MemoryNeeds memory_needs(const BenchOptions& bench) {
 
 // Draws batches from the contender's own seed: rows that another contender has just read would be
 // in the cache.
-Contender make_contender(const BenchOptions& options, const TrainingData& task,
-                         const Recipe& recipe, const Seed& seed, std::uint64_t number,
-                         ModelAndTables& model_and_tables, std::uint64_t examples_per_unit) {
+Contender make_contender(const BenchOptions& options, const TrainingData& task, const Entry& entry,
+                         const Seed& seed, std::uint64_t number, ModelAndTables& model_and_tables) {
   const SteadyState steady(model_and_tables.tables, std::get<AccessLaw>(options.task.what),
                            static_cast<double>(options.batch * options.model.shape.pooling));
-  Plan plan = options.plan(recipe);
+  Plan plan = options.plan(entry.recipe);
   plan.steps += steady.passed();
-  plan.examples_per_unit = examples_per_unit;
+  plan.examples_per_unit = entry.examples_per_unit;
+  plan.correlation = entry.correlation;
   Contender contender;
   contender.examples =
       make_sampler(Sampling::shuffled, Seed::fixed(options.seed.value_or(0) + number),
                    task.train->size(), plan.mechanism.sampling_rate, options.batch);
-  contender.sampler = make_neighbours_units(*contender.examples, examples_per_unit);
+  contender.sampler = make_neighbours_units(*contender.examples, entry.examples_per_unit);
   contender.trainer = std::make_unique<Trainer>(
       plan, options.performance, seed, *model_and_tables.model, options.model.shape.mode,
       model_and_tables.tables, *task.train, *contender.sampler, model_and_tables.storage());
@@ -94,9 +95,24 @@ std::vector<std::size_t> order_of(Step round, std::size_t count) {
 
 }  // namespace
 
-std::string Measured::name() const {
+std::string Entry::name() const {
   return std::string(recipe.name) +
-         (examples_per_unit > 1 ? ", units of " + std::to_string(examples_per_unit) : "");
+         (examples_per_unit > 1 ? ", units of " + std::to_string(examples_per_unit) : "") +
+         (correlation.independent() ? "" : ", " + text_of(correlation));
+}
+
+std::vector<Entry> entries_of(const BenchOptions& options) {
+  std::vector<Entry> entries;
+  for (const Recipe& recipe : options.contenders) {
+    entries.push_back({.recipe = recipe});
+    if (options.examples_per_unit > 0) {
+      entries.push_back({.recipe = recipe, .examples_per_unit = options.examples_per_unit});
+    }
+    if (!options.correlation.independent() && traits_of(recipe.noise).adds_all_noise()) {
+      entries.push_back({.recipe = recipe, .correlation = options.correlation});
+    }
+  }
+  return entries;
 }
 
 std::vector<Measured> interleave(const BenchOptions& options, const TrainingData& task,
@@ -111,17 +127,10 @@ std::vector<Measured> interleave(const BenchOptions& options, const TrainingData
   model_and_tables.initialise(seed);
   std::vector<Contender> contenders;
   std::vector<Measured> measured;
-  std::vector<std::pair<Recipe, std::uint64_t>> entries;
-  for (const Recipe& recipe : options.contenders) {
-    entries.emplace_back(recipe, 1);
-    if (options.examples_per_unit > 0) entries.emplace_back(recipe, options.examples_per_unit);
-  }
+  const std::vector<Entry> entries = entries_of(options);
   for (std::size_t i = 0; i < entries.size(); ++i) {
-    const auto& [recipe, per_unit] = entries[i];
-    contenders.push_back(
-        make_contender(options, task, recipe, seed, i, model_and_tables, per_unit));
-    measured.push_back({.recipe = recipe,
-                        .examples_per_unit = per_unit,
+    contenders.push_back(make_contender(options, task, entries[i], seed, i, model_and_tables));
+    measured.push_back({.entry = entries[i],
                         .times = {},
                         .spent = {},
                         .history_bytes = contenders[i].trainer->state().table_optimizer.bytes(),

@@ -36,12 +36,26 @@ struct BenchOptions {
   // Above 0: each contender is timed twice, with single examples and with as many in made-up units
   // of this size.
   std::uint64_t examples_per_unit = 0;
+  // Not independent: each contender whose noise can be is timed with correlated noise, too.
+  Correlation correlation = {};
   unsigned normals_per_sample = 1;
   std::optional<std::uint64_t> seed;
 
   // Returns the plan of one contender. The learning rate is so small that weights hardly change.
   Plan plan(const Recipe& recipe) const;
 };
+
+// A contender is an algorithm, perhaps with units or with correlated noise.
+struct Entry {
+  Recipe recipe;
+  std::uint64_t examples_per_unit = 1;
+  Correlation correlation = {};
+
+  std::string name() const;
+};
+
+// Returns the contenders that the options ask for.
+std::vector<Entry> entries_of(const BenchOptions& options);
 
 // Returns the memory that all contenders take together, including that for the steps by which rows
 // are late.
@@ -59,9 +73,8 @@ struct Contender {
 // Makes a contender with a clock, a history and batches of its own; it shares the weights of
 // model_and_tables with the others, and its rows are as late as in a long run. `number`
 // distinguishes contenders.
-Contender make_contender(const BenchOptions& options, const TrainingData& task,
-                         const Recipe& recipe, const Seed& seed, std::uint64_t number,
-                         ModelAndTables& model_and_tables, std::uint64_t examples_per_unit = 1);
+Contender make_contender(const BenchOptions& options, const TrainingData& task, const Entry& entry,
+                         const Seed& seed, std::uint64_t number, ModelAndTables& model_and_tables);
 
 // Cost of all counted steps of one contender.
 struct Spent {
@@ -78,8 +91,7 @@ struct Spent {
 };
 
 struct Measured {
-  Recipe recipe;
-  std::uint64_t examples_per_unit = 1;
+  Entry entry;
   StepTimes times;
   Spent spent;
   std::size_t history_bytes = 0;
@@ -87,7 +99,8 @@ struct Measured {
   // never late.
   double lateness = std::numeric_limits<double>::quiet_NaN();
 
-  std::string name() const;
+  const Recipe& recipe() const { return entry.recipe; }
+  std::string name() const { return entry.name(); }
 };
 
 // Times steps in rounds. A round is one step of each contender, in an order that changes from round

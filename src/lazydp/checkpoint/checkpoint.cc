@@ -45,6 +45,8 @@ void write_checkpoint(const std::string& path, Trainer& trainer, const Json& set
   check(settled == Settled::no || tables || state.table_optimizer.all_settled(trainer.now()),
         "no row is behind");
   check(tables.has_value() == state.storage.in_files(), "tables in files are found again");
+  check(trainer.plan().correlation.independent() || trainer.plan().blocks,
+        "the ledger says where a block of correlated noise begins");
   CommThread& ranks = state.comm;
   const bool shared = ranks.size() > 1;
   check(!shared || !tables, "ranks have their tables in memory");
@@ -143,8 +145,9 @@ void CheckpointReader::restore(Trainer& trainer) {
       std::ranges::fill(state.table_optimizer.settled_through(k), head_.step);
     }
   } else {
-    state.clock.restore(head_.clock);
+    state.clock.restore(head_.clock, head_.step == 0 ? 0 : step_before_block(head_.spent));
   }
+  state.dense_optimizer.begin_block_after(state.clock.before_block());
   trainer.restore(head_.spent, no_claim_for(trainer.sampler().unit()));
 }
 

@@ -51,7 +51,12 @@ class CheckpointFolder {
   void replace_by_settled(Trainer& trainer, const Metadata& metadata = {},
                           const Progress& progress = {});
 
-  // Returns the file that holds the weights of the settled state, if that has tables in files.
+  // Makes the weights in `file` the source of rows that tables in files have not needed yet, for a
+  // run that begins with them: gives the file another name here, or copies it to another disk.
+  void begin_with_rows(const std::string& file, const std::string& blake2b);
+
+  // Returns the file that holds the weights of the settled state, if that has tables in files; or
+  // those that the run began with.
   std::string settled_rows() const { return settled_.exist() ? path_ + "/" + settled_.name : ""; }
   const std::string& settled_digest() const { return settled_.blake2b; }
 

@@ -152,7 +152,7 @@ SealedReader::SealedReader(const std::string& path, const Passphrase* passphrase
   if (sum != checksum(bytes_of(head), 0, false)) damaged("its header's checksum is wrong");
   // A key asserts that only its holders could have written the file.
   if (head.locked == 0 && passphrase != nullptr) {
-    throw UserError(path + " is not encrypted, and a key is given; anybody may have written it");
+    throw UserError(path + " is not encrypted, and a key is given; it may come from anywhere");
   }
   if (head.locked == 0) return;
   if (passphrase == nullptr) {

@@ -17,15 +17,19 @@ using Text = std::optional<std::string>;
 struct FlagTexts {
   Text algorithm, algorithms, canary, runs, one_run, canaries;
   Text model, scale, rows, dim, bottom, top, pooling, pooling_mode, interaction;
+  Text init, init_is_public, freeze;
   Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs, more_steps, more_epochs;
+  Text correlation, unit_participations, unit_gap, disjoint_data;
   Text lr, dense_lr, lr_schedule, weight_decay, dense_optimizer, table_optimizer;
   Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
   Text epsilon, delta, force, accountant, seed;
+  Text ledger, ledger_data, ledger_runs, withdraw;
   Text settle, stages, threads, eval_every, eval_examples, rounds;
   Text out, checkpoint_every, table_storage, key_file, no_release, private_metrics, dry_run, branch,
       previous;
   Text data, validation, test, split_by, privacy_unit, examples_per_unit, group_by;
   Text schema, guess, salt, min_count, max_bad_lines, verify, show;
+  Text keep, format, users, items, top_items, seen;
   Text grid, trials_mean, trials_eta, score_noise, score_bound;
   Text smoke, quick, max_table_gb;
   Text json, svg, quiet, config;
@@ -49,9 +53,12 @@ enum Takes : std::uint32_t {
   inspect_flags = 1 << 11,
   eval_flags = 1 << 12,
   predict_flags = 1 << 13,
+  recommend_flags = 1 << 14,
+  verify_flags = 1 << 15,
   sweep_flags = 1 << 20,
   tune_flags = 1 << 21,
   paper_flags = 1 << 16,
+  ledger_flags = 1 << 22,
 };
 
 struct Flag {

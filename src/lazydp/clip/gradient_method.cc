@@ -91,6 +91,7 @@ double squared_tables_norm(const Tape& tape, const Batch& batch, Pooling pooling
   thread_local BagCoefficients coefficients;
   double sum = 0.0;
   for (std::size_t k = 0; k < batch.bags.size(); ++k) {
+    if (tape.pooled_gradients[k].cols == 0) continue;  // it does not train
     sum += static_cast<double>(coefficients.squared(batch.bags[k], pooling, i)) *
            static_cast<double>(squared_norm(tape.pooled_gradients[k].row(i)));
   }

@@ -104,6 +104,9 @@ class Materialize : public GradientMethod {
   void form_and_measure(const Tape& tape, const Batch& batch, std::size_t first, std::size_t count,
                         double clip_norm, std::size_t parameters) {
     formed_.reshape(count, parameters);
+    std::size_t formed = 0;
+    for (const LayerTrace& layer : tape.layers) formed += layer.parameters();
+    if (formed < parameters) formed_.fill(0.0f);  // some layers do not train
     factors_.resize(count);
     parallel_for(count, [&](std::size_t i) {
       const UnitExamples unit = batch.unit(first + i);
@@ -115,6 +118,7 @@ class Materialize : public GradientMethod {
       }
       thread_local TableRows rows;
       for (std::size_t k = 0; k < batch.bags.size(); ++k) {
+        if (tape.pooled_gradients[k].cols == 0) continue;  // it does not train
         rows.form(batch.bags[k], pooling_, unit, tape.pooled_gradients[k]);
         squared += batch.has_units() ? rows.squared_bound() : rows.squared_norm();
       }

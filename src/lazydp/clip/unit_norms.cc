@@ -152,6 +152,7 @@ double UnitNorms::squared_tables(const Tape& tape, const Batch& batch, Pooling m
                                  const UnitExamples& unit) {
   double sum = 0.0;
   for (std::size_t k = 0; k < batch.bags.size(); ++k) {
+    if (tape.pooled_gradients[k].cols == 0) continue;  // it does not train
     sum += squared_table(batch.bags[k], mode, tape.pooled_gradients[k], unit);
   }
   return sum;

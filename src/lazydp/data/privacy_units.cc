@@ -13,18 +13,17 @@ namespace {
 constexpr TableId kMemberStream = 2;
 constexpr TableId kMembersStream = 3;
 
-// A Poisson sample of units, which subclasses turn into examples.
+// A sample of units, which subclasses turn into examples.
 class UnitSampler : public Sampler {
  public:
-  UnitSampler(const Seed& seed, const PrivacyUnits& units, double rate, std::string name)
-      : seed_(seed),
-        units_(units),
-        sample_units_(make_poisson_sampler(seed, units.size(), rate)),
-        name_(std::move(name)) {}
+  UnitSampler(const Seed& seed, const PrivacyUnits& units, std::unique_ptr<Sampler> of_units,
+              std::string name)
+      : seed_(seed), units_(units), sample_units_(std::move(of_units)), name_(std::move(name)) {}
 
-  bool poisson() const override { return true; }
+  Sampling sampling() const override { return sample_units_->sampling(); }
   double rate() const override { return sample_units_->rate(); }
   bool secret() const override { return sample_units_->secret(); }
+  std::uint64_t separation() const override { return sample_units_->separation(); }
   std::string unit() const override { return name_; }
 
  protected:
@@ -60,9 +59,9 @@ class OneOfEachUnit final : public UnitSampler {
 // alone, not on which other units join.
 class SomeOfEachUnit final : public UnitSampler {
  public:
-  SomeOfEachUnit(const Seed& seed, const PrivacyUnits& all, double rate, std::string name,
-                 std::uint64_t most)
-      : UnitSampler(seed, all, rate, std::move(name)), most_(most) {}
+  SomeOfEachUnit(const Seed& seed, const PrivacyUnits& all, std::unique_ptr<Sampler> of_units,
+                 std::string name, std::uint64_t most)
+      : UnitSampler(seed, all, std::move(of_units), std::move(name)), most_(most) {}
 
   void draw(Step t, Sample& sample) const override {
     thread_local Sample joined;
@@ -84,26 +83,9 @@ class SomeOfEachUnit final : public UnitSampler {
       to.insert(to.end(), members.begin(), members.end());
       return;
     }
-    RandomStream random(seed(), Purpose::sampling, kMembersStream, t, static_cast<RowId>(unit));
     thread_local std::vector<std::uint64_t> places;
-    draw_subset(random, members.size(), most_, places);
+    draw_members(seed(), t, unit, members.size(), most_, places);
     for (const std::uint64_t place : places) to.push_back(members[place]);
-  }
-
-  // Draws `count` of 0 ... n - 1 without replacement, every subset with the same probability;
-  // ascending (Floyd: Bentley 1987).
-  static void draw_subset(RandomStream& random, std::uint64_t n, std::uint64_t count,
-                          std::vector<std::uint64_t>& places) {
-    places.clear();
-    for (std::uint64_t last = n - count; last < n; ++last) {
-      const std::uint64_t place = random.below(last + 1);
-      const auto at = std::ranges::lower_bound(places, place);
-      if (at != places.end() && *at == place) {
-        places.push_back(last);  // above all that were drawn before
-      } else {
-        places.insert(at, place);
-      }
-    }
   }
 
   std::uint64_t most_;
@@ -148,12 +130,37 @@ std::uint64_t PrivacyUnits::sent(std::uint64_t most) const {
   return sum;
 }
 
+// Takes Floyd's algorithm (Bentley 1987).
+void draw_members(const Seed& seed, Step t, std::uint64_t unit, std::uint64_t n,
+                  std::uint64_t count, std::vector<std::uint64_t>& places) {
+  RandomStream random(seed, Purpose::sampling, kMembersStream, t, static_cast<RowId>(unit));
+  places.clear();
+  for (std::uint64_t last = n - count; last < n; ++last) {
+    const std::uint64_t place = random.below(last + 1);
+    const auto at = std::ranges::lower_bound(places, place);
+    if (at != places.end() && *at == place) {
+      places.push_back(last);  // above all that were drawn before
+    } else {
+      places.insert(at, place);
+    }
+  }
+}
+
 std::unique_ptr<Sampler> make_unit_sampler(const Seed& seed, const PrivacyUnits& units, double rate,
                                            std::string name, std::uint64_t most) {
+  return make_unit_sampler(seed, units, make_poisson_sampler(seed, units.size(), rate),
+                           std::move(name), most);
+}
+
+std::unique_ptr<Sampler> make_unit_sampler(const Seed& seed, const PrivacyUnits& units,
+                                           std::unique_ptr<Sampler> of_units, std::string name,
+                                           std::uint64_t most) {
   check(most >= 1 && (most <= kMaxExamplesPerUnit || most == kEveryExampleOfAUnit),
         "units send as many examples as can be drawn");
-  if (most == 1) return std::make_unique<OneOfEachUnit>(seed, units, rate, std::move(name));
-  return std::make_unique<SomeOfEachUnit>(seed, units, rate, std::move(name), most);
+  if (most == 1) {
+    return std::make_unique<OneOfEachUnit>(seed, units, std::move(of_units), std::move(name));
+  }
+  return std::make_unique<SomeOfEachUnit>(seed, units, std::move(of_units), std::move(name), most);
 }
 
 std::string sent_in_words(std::uint64_t most) {

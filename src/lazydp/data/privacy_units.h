@@ -51,6 +51,16 @@ inline constexpr std::uint64_t kMaxExamplesPerUnit = 8192;
 std::unique_ptr<Sampler> make_unit_sampler(const Seed& seed, const PrivacyUnits& units, double rate,
                                            std::string name, std::uint64_t most = 1);
 
+// Returns the same sampler of units that another sampler has drawn, by their numbers.
+std::unique_ptr<Sampler> make_unit_sampler(const Seed& seed, const PrivacyUnits& units,
+                                           std::unique_ptr<Sampler> of_units, std::string name,
+                                           std::uint64_t most);
+
+// Draws `count` of a unit's n examples for step t, without replacement, every subset with the same
+// probability: their places among the n, ascending.
+void draw_members(const Seed& seed, Step t, std::uint64_t unit, std::uint64_t n,
+                  std::uint64_t count, std::vector<std::uint64_t>& places);
+
 // Says what a sampled unit sends, and what of it is clipped.
 std::string sent_in_words(std::uint64_t most);
 

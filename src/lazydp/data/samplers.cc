@@ -16,6 +16,11 @@ void read_sample(const Dataset& dataset, const Sample& sample, Batch& batch) {
   batch.unit_starts.assign(sample.unit_starts.begin(), sample.unit_starts.end());
 }
 
+std::string_view sampling_name(Sampling sampling) {
+  return std::ranges::find(kSamplings, sampling, [](const auto& named) { return named.second; })
+      ->first;
+}
+
 namespace {
 
 constexpr TableId kPoissonStream = 0;
@@ -47,7 +52,7 @@ class PoissonSampler final : public Sampler {
     }
   }
 
-  bool poisson() const override { return true; }
+  Sampling sampling() const override { return Sampling::poisson; }
   double rate() const override { return rate_; }
   bool secret() const override { return seed_.secret(); }
 
@@ -99,7 +104,7 @@ class ShuffledSampler final : public Sampler {
     }
   }
 
-  bool poisson() const override { return false; }
+  Sampling sampling() const override { return Sampling::shuffled; }
 
  private:
   Permutation of_epoch(std::uint64_t epoch) const {
@@ -171,8 +176,9 @@ std::uint64_t Permutation::pass(std::uint64_t i) const {
 
 std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::uint64_t examples,
                                       double rate, std::uint64_t batch) {
-  return sampling == Sampling::poisson ? make_poisson_sampler(seed, examples, rate)
-                                       : make_shuffled_sampler(seed, examples, batch);
+  if (sampling == Sampling::poisson) return make_poisson_sampler(seed, examples, rate);
+  check(sampling == Sampling::shuffled, "one of two");
+  return make_shuffled_sampler(seed, examples, batch);
 }
 
 namespace {
@@ -186,9 +192,11 @@ class PartOfSample final : public Sampler {
     whole_.draw(t, sample);
     keep_part(sample, rank_, ranks_);
   }
-  bool poisson() const override { return whole_.poisson(); }
+  Sampling sampling() const override { return whole_.sampling(); }
   double rate() const override { return whole_.rate(); }
   bool secret() const override { return whole_.secret(); }
+  std::uint64_t separation() const override { return whole_.separation(); }
+  std::uint64_t participations() const override { return whole_.participations(); }
   std::string unit() const override { return whole_.unit(); }
   std::uint64_t examples_per_unit() const override { return whole_.examples_per_unit(); }
 
@@ -209,7 +217,7 @@ class NeighboursUnits final : public Sampler {
     for (std::size_t i = 0; i < sample.examples.size(); i += size_) sample.unit_starts.push_back(i);
     sample.unit_starts.push_back(sample.examples.size());
   }
-  bool poisson() const override { return false; }
+  Sampling sampling() const override { return Sampling::shuffled; }
   std::string unit() const override { return size_ == 1 ? whole_.unit() : "a made-up unit"; }
   std::uint64_t examples_per_unit() const override { return size_; }
 

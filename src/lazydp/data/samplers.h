@@ -7,6 +7,8 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lazydp/base/types.h"
@@ -16,6 +18,8 @@
 namespace lazydp {
 
 inline constexpr const char* kExampleUnit = "one example";
+
+inline constexpr std::uint64_t kAnyNumberOfTimes = std::numeric_limits<std::uint64_t>::max();
 
 inline constexpr std::uint64_t kEveryExampleOfAUnit = std::numeric_limits<std::uint64_t>::max();
 
@@ -29,6 +33,28 @@ struct Sample {
 // Makes `batch` hold the examples and the units of a sample.
 void read_sample(const Dataset& dataset, const Sample& sample, Batch& batch);
 
+// How examples come to the batches of steps.
+enum class Sampling : std::uint8_t {
+  poisson,   // each joins each step with the same probability, independently
+  shuffled,  // batches of a fixed size from a fresh permutation in each epoch: nothing is claimed
+  stream,    // in the order of the data
+  balls_in_bins  // each is in one secret step of every epoch
+};
+
+// The values that --sampling takes.
+inline constexpr std::array<std::pair<std::string_view, Sampling>, 4> kSamplings = {
+    {{"poisson", Sampling::poisson},
+     {"shuffled", Sampling::shuffled},
+     {"stream", Sampling::stream},
+     {"balls-in-bins", Sampling::balls_in_bins}}};
+
+std::string_view sampling_name(Sampling sampling);
+
+// Returns whether accountants take it for unknown who is in which batch.
+inline bool relies_on_secrecy(Sampling sampling) {
+  return sampling == Sampling::poisson || sampling == Sampling::balls_in_bins;
+}
+
 // The batch of step t is a pure function of (seed, t): steps may be drawn in any order, and a step
 // that is replayed after a crash draws the same examples.
 class Sampler {
@@ -38,12 +64,19 @@ class Sampler {
   // Makes `sample` that of step t >= 1. Reuses its memory.
   virtual void draw(Step t, Sample& sample) const = 0;
 
-  // Returns whether examples join independently of each other, as the accountants assume.
-  virtual bool poisson() const = 0;
+  virtual Sampling sampling() const = 0;
 
-  // For a Poisson sampler: the probability of joining, and whether the draws are unpredictable.
+  // For a Poisson sampler: the probability of joining.
   virtual double rate() const { return 0.0; }
+
+  // Returns whether what is drawn is unpredictable, where privacy relies on that.
   virtual bool secret() const { return false; }
+
+  // Returns how many steps at least lie between one batch that an example (or unit) is in and its
+  // next one, and in how many of the run's it is at most; where nothing is known: 0, and any
+  // number.
+  virtual std::uint64_t separation() const { return 0; }
+  virtual std::uint64_t participations() const { return kAnyNumberOfTimes; }
 
   // Returns in words what joins a step: the unit that a claim protects.
   virtual std::string unit() const { return kExampleUnit; }
@@ -70,9 +103,7 @@ std::unique_ptr<Sampler> make_shuffled_sampler(const Seed& seed, std::uint64_t p
 // of units. `whole` must outlive it.
 std::unique_ptr<Sampler> make_neighbours_units(const Sampler& whole, std::uint64_t size);
 
-enum class Sampling : std::uint8_t { poisson, shuffled };
-
-// `rate` is used by Poisson sampling, `batch` by shuffled sampling.
+// Returns a Poisson sampler of this rate, or a shuffled one of this batch.
 std::unique_ptr<Sampler> make_sampler(Sampling sampling, const Seed& seed, std::uint64_t examples,
                                       double rate, std::uint64_t batch);
 

@@ -63,7 +63,7 @@ Part::Part(std::shared_ptr<const DataFile> file, const Places& places)
   before_.reserve(file_->size() / kBlock + 1);
   for (ExampleId i = 0; i < file_->size(); ++i) {
     if (i % kBlock == 0) before_.push_back(size_);
-    if (places.contain(place_of_position(i))) ++size_;
+    if (takes(i)) ++size_;
   }
 }
 
@@ -77,8 +77,26 @@ ExampleId Part::with_place(ExampleId i) const {
   const auto block = static_cast<std::uint64_t>(after - before_.begin()) - 1;
   std::uint64_t left = i - before_[block];
   ExampleId position = block * kBlock;
-  while (!places_.contain(place_of_position(position)) || left-- > 0) ++position;
+  while (!takes(position) || left-- > 0) ++position;
   return position;
+}
+
+bool Part::takes(ExampleId number) const {
+  return places_.contain(place_of_position(file_->place_of(number)));
+}
+
+ExampleId Part::before(std::uint64_t place) const {
+  const ExampleId number = file_->examples_before(place);
+  if (!members_.empty()) {
+    return static_cast<ExampleId>(std::ranges::lower_bound(members_, number) - members_.begin());
+  }
+  if (all_places(places_)) return number;
+  if (number >= file_->size()) return size_;
+  ExampleId count = before_[number / kBlock];
+  for (ExampleId i = number / kBlock * kBlock; i < number; ++i) {
+    if (takes(i)) ++count;
+  }
+  return count;
 }
 
 void Part::read(std::span<const ExampleId> examples, Batch& batch) const {
@@ -115,7 +133,7 @@ Split split_by_key(const std::shared_ptr<const DataFile>& file, std::size_t key,
   std::vector<std::uint32_t> test;
   for (ExampleId i = 0; i < file->size(); ++i) {
     const std::uint64_t of_example = file->key_of(i, key);
-    const double place = place_of(of_example != 0 ? of_example : ~i);
+    const double place = place_of(of_example != 0 ? of_example : ~file->place_of(i));
     auto& part = places.test.contain(place)         ? test
                  : places.validation.contain(place) ? validation
                                                     : train;

@@ -31,8 +31,8 @@ struct Places {
 // A part of a file's examples, renumbered from 0.
 class Part final : public Dataset {
  public:
-  // Takes the examples whose positions map into `places`. Memory: an eighth of a byte for each
-  // example of the file.
+  // Takes the examples whose positions, which are their places in the file, map into `places`.
+  // Memory: an eighth of a byte for each example of the file.
   Part(std::shared_ptr<const DataFile> file, const Places& places);
   // Takes these examples. Memory: four bytes each; a file that is split by a key has fewer than
   // 2^32 examples.
@@ -49,8 +49,12 @@ class Part final : public Dataset {
   }
   const DataFile& file() const { return *file_; }
 
+  // Returns how many of the part's examples stand before a place of the file.
+  ExampleId before(std::uint64_t place) const;
+
  private:
   ExampleId with_place(ExampleId i) const;
+  bool takes(ExampleId number) const;
 
   std::shared_ptr<const DataFile> file_;
   std::uint64_t size_ = 0;

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/kernels/rows.h"
 
@@ -61,6 +62,8 @@ void pool(const Table& table, const Bags& bags, Pooling mode, std::size_t begin,
 
 std::uint64_t add_gradient(Table& table, const TableGradient& gradient, float scale, Share share) {
   const Bags& bags = *gradient.bags;
+  check(bags.size() == 0 || gradient.pooled.cols == table.dim(),
+        "a gradient is as wide as its table");
   return add_to_rows(table.weights(), table.dim(),
                      bag_list(table, bags, gradient.mode, 0, bags.size()), gradient.pooled.data,
                      gradient.pooled.stride, scale, share.index, share.count);

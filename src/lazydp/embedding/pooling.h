@@ -53,8 +53,9 @@ void pool(const Table& table, const Bags& bags, Pooling mode, std::size_t begin,
 struct TableGradient {
   const Bags* bags = nullptr;
   Pooling mode = Pooling::sum;
-  ConstMatrixView pooled;  // bags x dim
+  ConstMatrixView pooled;  // bags x dim; bags x 0 for a table that does not train
 
+  bool trains() const { return pooled.cols > 0; }
   std::span<const RowId> ids() const { return bags->ids; }
 };
 

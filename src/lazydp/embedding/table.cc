@@ -52,4 +52,13 @@ Table Table::window(const Table& of, RowId first, std::span<float> weights) {
   return table;
 }
 
+Table Table::view(Table& of) {
+  Table table(of.id_, of.weights_, of.rows_, of.dim_);
+  table.part_ = of.part_;
+  table.whole_ = of.whole_;
+  table.places_ = of.places_;
+  table.first_ = of.first_;
+  return table;
+}
+
 }  // namespace lazydp

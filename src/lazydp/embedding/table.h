@@ -54,6 +54,9 @@ class Table {
   // ids.
   static Table window(const Table& of, RowId first, std::span<float> weights);
 
+  // Returns a view of all of the rows of `of`, which must outlive it.
+  static Table view(Table& of);
+
   TableId id() const { return id_; }
   RowId rows() const { return rows_; }
   RowId first_row() const { return part_; }

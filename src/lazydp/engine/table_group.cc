@@ -11,11 +11,6 @@
 namespace lazydp {
 namespace {
 
-std::unique_ptr<StepClock> make_clock(TableRule rule) {
-  if (rule == TableRule::momentum) return std::make_unique<MomentumClock>();
-  return std::make_unique<VarianceClock>();
-}
-
 // Makes an optimizer of one table that settles by the group's clock.
 std::unique_ptr<TableOptimizer> make_optimizer(const TableOptimizerOptions& options,
                                                std::span<Table> table, const TableMemory& memory,
@@ -91,7 +86,7 @@ class TableGroup::BoundTable {
 };
 
 TableGroup::TableGroup(const NoiseSource& noise, const TableOptimizerOptions& options)
-    : noise_(noise), options_(options), clock_(make_clock(options.rule)) {}
+    : noise_(noise), options_(options), clock_(make_clock(options)) {}
 
 TableGroup::~TableGroup() = default;
 

@@ -123,17 +123,29 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
   }
 }
 
-void SafetensorsFile::read(const std::string& name, std::span<float> values) const {
+const SafetensorsFile::Tensor* SafetensorsFile::find(const std::string& name) const {
   const auto found = std::ranges::find(tensors_, name, &Tensor::name);
-  if (found == tensors_.end() || found->end - found->begin != values.size_bytes()) {
+  return found == tensors_.end() ? nullptr : &*found;
+}
+
+void SafetensorsFile::read(const std::string& name, std::span<float> values) const {
+  const Tensor* const found = find(name);
+  if (found == nullptr || found->end - found->begin != values.size_bytes()) {
     throw UserError(path_ + " has no tensor " + name + " of " + std::to_string(values.size()) +
                     " floats");
   }
+  read_part(*found, 0, values);
+}
+
+void SafetensorsFile::read_part(const Tensor& tensor, std::uint64_t first,
+                                std::span<float> values) const {
+  check(first * sizeof(float) + values.size_bytes() <= tensor.end - tensor.begin,
+        "a part lies within its tensor");
   std::ifstream file = open(path_);
-  file.seekg(static_cast<std::streamoff>(found->begin));
+  file.seekg(static_cast<std::streamoff>(tensor.begin + first * sizeof(float)));
   file.read(reinterpret_cast<char*>(values.data()),
             static_cast<std::streamsize>(values.size_bytes()));
-  if (!file) throw IoError("cannot read " + name + " from " + path_);
+  if (!file) throw IoError("cannot read " + tensor.name + " from " + path_);
 }
 
 std::string SafetensorsFile::digest() const {

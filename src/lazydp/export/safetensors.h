@@ -78,6 +78,14 @@ class SafetensorsFile {
   // Throws UserError unless the file has a tensor of this name with so many floats.
   void read(const std::string& name, std::span<float> values) const;
 
+  // Reads a part of a tensor: its floats first, first + 1, …
+  void read_part(const Tensor& tensor, std::uint64_t first, std::span<float> values) const;
+
+  // Returns the tensor of this name; null if there is none.
+  const Tensor* find(const std::string& name) const;
+
+  const std::string& path() const { return path_; }
+
   // Returns the digest of all bytes of the file, as write_safetensors() returns it.
   std::string digest() const;
 

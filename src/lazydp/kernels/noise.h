@@ -25,15 +25,18 @@ struct RowCounters {
 };
 
 // One row to update: values = shrink * values + std * z, where z is the standard normal vector of
-// row `row`.
+// row `row`. `offset` is added to both low counters: rows may draw from cells that share a key and
+// nothing else.
 struct NoisyRow {
   float* values;
   std::uint64_t row;
   float shrink;
   float std;
+  std::uint64_t offset = 0;
 };
 
-// Adds its noise to every row. Rows are `dim` floats, and are prefetched from memory in bursts.
+// Adds its noise to every row, in this order: a row may be named several times. Rows are `dim`
+// floats, and are prefetched from memory in bursts.
 void add_noise(const AesKey& key, const RowCounters& counters, std::span<const NoisyRow> rows,
                std::size_t dim);
 

@@ -71,7 +71,7 @@ class Refined {
       places_[count_] = first + lane;
       pairs_.put(count_, words, lane, small, [&](std::size_t word) {
         const Counter counter = {at_.high + row.row * at_.row_unit,
-                                 at_.refined_low + block + word / 4};
+                                 at_.refined_low + row.offset + block + word / 4};
         return Narrow::encrypt_one(key_, counter, word % 4);
       });
       if (++count_ == box_muller::kLanes) draw();
@@ -122,7 +122,7 @@ template <class Simd>
 inline void encrypt_rows(const AesKey& key, const RowCounters& at, const NoisyRow* rows,
                          std::size_t count, std::size_t groups, std::uint32_t* words) {
   const auto first_of = [&](const NoisyRow& row) {
-    return Simd::counters({.high = at.high + row.row * at.row_unit, .low = at.low});
+    return Simd::counters({.high = at.high + row.row * at.row_unit, .low = at.low + row.offset});
   };
   const NoisyRow* row = rows;
   const NoisyRow* const last = rows + count - 1;

@@ -27,7 +27,8 @@ struct LayerTrace {
 // it. No two views share memory: a gradient method may scale them where they lie.
 struct Tape {
   std::vector<LayerTrace> layers;
-  std::vector<MatrixView> pooled_gradients;  // per table, batch x dim: d loss / d pooled vector
+  // Per table, batch x dim: d loss / d pooled vector; batch x 0 for a table that does not train.
+  std::vector<MatrixView> pooled_gradients;
 };
 
 // A dense weight under the name that it has in a PyTorch module of the same shape.

@@ -2,102 +2,91 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
+#include <numeric>
 
 #include "lazydp/base/error.h"
-#include "lazydp/kernels/vector.h"
+#include "lazydp/noise/correlated_catch_up.h"
 
 namespace lazydp {
 namespace {
 
-using Visit = std::function<void(const Draw&)>;
-using NoiseTerms = std::array<NoiseTerm, CatchUp::kRowsAtATime>;
+using Draws = std::array<Draw, CatchUp::kRowsAtATime>;
+using Places = std::array<std::uint32_t, CatchUp::kRowsAtATime>;
+static_assert(CatchUp::kRowsAtATime <= CatchUp::kDrawsAtATime, "one draw for each row");
 
 class Aggregated : public CatchUp {
  public:
-  using CatchUp::CatchUp;
   void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
-    NoiseTerms terms;
-    std::ranges::transform(late, terms.begin(),
-                           [&](const LateRow& row) { return owed.term_since(row.after); });
-    visit({CellKind::aggregated, owed.through(), late, std::span(terms).first(late.size())});
+    Draws draws;
+    for (std::uint32_t i = 0; i < late.size(); ++i) {
+      draws[i] = {i, CellKind::aggregated, owed.through(), owed.term_since(late[i].after)};
+    }
+    visit(std::span(draws).first(late.size()));
   }
 };
 
 class EachStep : public CatchUp {
  public:
-  using CatchUp::CatchUp;
   // Sorts the most delayed rows first: the rows that a step concerns are then a prefix that grows.
   void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
-    std::array<LateRow, kRowsAtATime> order;
-    std::ranges::copy(late, order.begin());
-    const auto rows = std::span(order).first(late.size());
-    std::ranges::sort(rows, {}, &LateRow::after);
-    NoiseTerms terms;
+    if (late.empty()) return;
+    Places order;
+    const auto places = std::span(order).first(late.size());
+    std::iota(places.begin(), places.end(), 0);
+    const auto after = [&](std::uint32_t place) { return late[place].after; };
+    if (!std::ranges::is_sorted(places, {}, after)) std::ranges::sort(places, {}, after);
+    Draws draws;
     std::size_t count = 0;
-    for (Step s = rows.front().after + 1; s <= owed.through(); ++s) {
-      while (count < rows.size() && rows[count].after < s) ++count;
-      std::ranges::fill(std::span(terms).first(count), to_term(owed.at(s)));
-      visit({CellKind::each_step, s, rows.first(count), std::span(terms).first(count)});
+    const Step first = std::ranges::min(late, {}, &LateRow::after).after + 1;
+    for (Step s = first; s <= owed.through(); ++s) {
+      while (count < places.size() && after(places[count]) < s) ++count;
+      const NoiseTerm term = to_term(owed.at(s));
+      for (std::size_t i = 0; i < count; ++i) draws[i] = {places[i], CellKind::each_step, s, term};
+      visit(std::span(draws).first(count));
     }
   }
 };
 
 class DecayOnly : public CatchUp {
  public:
-  using CatchUp::CatchUp;
   void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
-    NoiseTerms terms;
-    std::ranges::transform(late, terms.begin(), [&](const LateRow& row) {
-      return NoiseTerm{owed.term_since(row.after).shrink, 0.0f};
-    });
-    visit({CellKind::each_step, owed.through(), late, std::span(terms).first(late.size())});
+    Draws draws;
+    for (std::uint32_t i = 0; i < late.size(); ++i) {
+      const NoiseTerm shrink = {owed.term_since(late[i].after).shrink, 0.0f};
+      draws[i] = {i, CellKind::each_step, owed.through(), shrink};
+    }
+    visit(std::span(draws).first(late.size()));
   }
 };
 
 class ThisStepOnly : public CatchUp {
  public:
-  using CatchUp::CatchUp;
   // Like the gradient, the noise will still be shrunk by this step's decay, and should not be: it
   // is divided by that shrink beforehand.
   void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
     const Owed& step = owed.at(owed.through());
-    NoiseTerms terms;
-    terms.fill(to_term({1.0, step.variance / (step.shrink * step.shrink)}));
-    visit({CellKind::each_step, owed.through(), late, std::span(terms).first(late.size())});
+    const NoiseTerm term = to_term({1.0, step.variance / (step.shrink * step.shrink)});
+    Draws draws;
+    for (std::uint32_t i = 0; i < late.size(); ++i) {
+      draws[i] = {i, CellKind::each_step, owed.through(), term};
+    }
+    visit(std::span(draws).first(late.size()));
   }
 };
 
 }  // namespace
 
-void add_draw(Table& table, const NoiseCells& cells, const Draw& draw) {
-  check(draw.rows.size() <= CatchUp::kRowsAtATime, "few rows at a time");
-  std::array<NoisyRow, CatchUp::kRowsAtATime> rows;
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < draw.rows.size(); ++i) {
-    const NoiseTerm& term = draw.terms[i];
-    const std::span<float> values = table.row(draw.rows[i].id);
-    if (term.std > 0.0f) {
-      rows[count++] = {values.data(),
-                       static_cast<std::uint64_t>(table.first_row() + draw.rows[i].id), term.shrink,
-                       term.std};
-    } else if (term.shrink != 1.0f) {
-      scale(term.shrink, values);
-    }
-  }
-  cells.add(std::span(rows).first(count), table.dim());
-}
-
-std::unique_ptr<CatchUp> make_catch_up(Missed missed, RowId rows) {
+std::unique_ptr<CatchUp> make_catch_up(Missed missed, const Correlation& correlation) {
+  if (!correlation.independent()) return make_correlated_catch_up(missed);
   switch (missed) {
-    case Missed::nothing: return std::make_unique<DecayOnly>(rows);
-    case Missed::this_step: return std::make_unique<ThisStepOnly>(rows);
-    case Missed::each_step: return std::make_unique<EachStep>(rows);
-    case Missed::aggregated: return std::make_unique<Aggregated>(rows);
+    case Missed::nothing: return std::make_unique<DecayOnly>();
+    case Missed::this_step: return std::make_unique<ThisStepOnly>();
+    case Missed::each_step: return std::make_unique<EachStep>();
+    case Missed::aggregated: return std::make_unique<Aggregated>();
   }
   throw InternalError("unknown Missed");
 }

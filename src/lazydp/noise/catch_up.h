@@ -1,51 +1,57 @@
 #pragma once
-// Turns what a late row is owed into draws of noise, in four ways.
+// Turns what a late row is owed into draws of noise.
 
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 
-#include "lazydp/embedding/table.h"
+#include "lazydp/noise/correlation.h"
 #include "lazydp/noise/history.h"
 #include "lazydp/noise/policies.h"
 #include "lazydp/noise/variance_clock.h"
-#include "lazydp/random/noise_source.h"
+#include "lazydp/random/cell.h"
 
 namespace lazydp {
 
-// One draw for a few rows: rows[i] <- terms[i].shrink * rows[i] + terms[i].std * normals of the
-// cell (row, step).
+// One draw for one row: row <- term.shrink * row + term.std * normals of the cell (row, kind,
+// step).
 struct Draw {
+  std::uint32_t place = 0;  // of the row, among the late rows that catch up with it
   CellKind kind = CellKind::each_step;
   Step step = 0;
-  std::span<const LateRow> rows;
-  std::span<const NoiseTerm> terms;
+  NoiseTerm term = {1.0f, 0.0f};
 };
 
-// The history of one table, and the way in which its late rows receive what they missed.
+// A way in which late rows receive what they missed.
 class CatchUp {
  public:
-  explicit CatchUp(RowId rows) : history_(rows) {}
   virtual ~CatchUp() = default;
 
-  History& history() { return history_; }
-
-  // Calls `visit` with the draws that bring `late` up to date, one after the other. The rows, at
-  // most kRowsAtATime, have been claimed for step owed.through().
+  // Calls `visit` with the draws that bring `late` up to date, at most kDrawsAtATime at a time, in
+  // the order in which they must be added. Of the draws of one row that are visited together, only
+  // the first shrinks it. The rows, at most kRowsAtATime, have been claimed for step
+  // owed.through().
+  using Visit = std::function<void(std::span<const Draw>)>;
   virtual void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
-                             const std::function<void(const Draw&)>& visit) const = 0;
+                             const Visit& visit) const = 0;
 
   static constexpr std::size_t kRowsAtATime = 256;  // 128 KB of rows of 128 floats
-
- private:
-  History history_;
+  static constexpr std::size_t kDrawsAtATime = 256;
 };
 
-// Makes a CatchUp for a table of `rows` rows. `this_step` is EANA (Ning et al. 2022), for which no
-// privacy is claimed.
-std::unique_ptr<CatchUp> make_catch_up(Missed missed, RowId rows);
+// Makes a way to catch up. `this_step` is EANA (Ning et al. 2022), for which no privacy is claimed.
+// Correlated noise can be caught up with in the two ways that miss none of it.
+std::unique_ptr<CatchUp> make_catch_up(Missed missed, const Correlation& correlation);
 
-// Adds one draw to the rows of a table; `cells` are those of the draw.
-void add_draw(Table& table, const NoiseCells& cells, const Draw& draw);
+// The rows of a table that wait, and the way in which they catch up.
+struct WaitingRows {
+  WaitingRows(RowId rows, std::unique_ptr<CatchUp> how) : history(rows), catch_up(std::move(how)) {}
+
+  History history;
+  std::unique_ptr<CatchUp> catch_up;
+};
 
 }  // namespace lazydp

@@ -62,8 +62,18 @@ std::string_view dense_rule_name(DenseRule rule) {
       ->first;
 }
 
-DenseOptimizer::DenseOptimizer(DenseRule rule, std::size_t weights)
-    : rule_(rule), first_(has_first(rule) ? weights : 0), second_(has_second(rule) ? weights : 0) {}
+DenseOptimizer::DenseOptimizer(DenseRule rule, std::size_t weights, const Correlation& correlation)
+    : DenseOptimizer(rule, weights, {{0, weights}}, correlation) {}
+
+DenseOptimizer::DenseOptimizer(DenseRule rule, std::size_t weights, std::vector<IndexRange> trained,
+                               const Correlation& correlation)
+    : rule_(rule),
+      trained_(std::move(trained)),
+      correlation_(correlation),
+      first_(has_first(rule) ? weights : 0),
+      second_(has_second(rule) ? weights : 0) {
+  cells_.reserve(correlation.bands().size());
+}
 
 std::vector<std::span<float>> DenseOptimizer::state() {
   std::vector<std::span<float>> state;
@@ -76,19 +86,31 @@ void DenseOptimizer::update(std::span<float> weights, std::span<const float> gra
                             const DenseStep& step, const NoiseSource& noise) {
   check(weights.size() == gradient.size(), "a gradient for each dense weight");
   ++steps_;
-  const NoiseCells cells = noise.dense(t);
+  cells_.clear();
+  if (step.noise_std > 0.0) {
+    for (Step k = t; k >= correlation_.first_cell(t); --k) cells_.push_back(noise.dense(k));
+  }
   const auto scale = static_cast<float>(1.0 / step.divisor);
   // The noise is symmetric: subtracted from the gradient, it is added to the weights, as
   // everywhere.
-  const auto std = static_cast<float>(-step.noise_std / step.divisor);
+  const double std = -step.noise_std / step.divisor;
+  const std::span<const double> bands = correlation_.bands();
   parallel_blocks(weights.size(), 16 * kRow, [&](std::size_t begin, std::size_t end) {
     alignas(64) std::array<float, kRow> mean;
     for (std::size_t i = begin; i < end; i += kRow) {
       const std::size_t count = std::min(kRow, end - i);
       for (std::size_t j = 0; j < count; ++j) mean[j] = scale * gradient[i + j];
-      const NoisyRow row = {mean.data(), i / kRow, 1.0f, std};
-      if (step.noise_std > 0.0) cells.add({&row, 1}, count);
-      apply(weights.subspan(i, count), std::span(mean).first(count), i, step.rate);
+      for (std::size_t j = 0; j < cells_.size(); ++j) {
+        const NoisyRow row = {mean.data(), i / kRow, 1.0f, static_cast<float>(std * bands[j])};
+        cells_[j].add({&row, 1}, count);
+      }
+      for (const IndexRange& range : trained_) {
+        const std::size_t first = std::max(i, range.first);
+        const std::size_t last = std::min(i + count, range.first + range.count);
+        if (first >= last) continue;
+        apply(weights.subspan(first, last - first),
+              std::span(mean).subspan(first - i, last - first), first, step.rate);
+      }
     }
   });
 }

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <vector>
 
 #include "lazydp/base/stages.h"
 #include "lazydp/kernels/vector.h"
+#include "lazydp/noise/draw_adder.h"
 
 namespace lazydp {
 namespace {
@@ -20,13 +20,13 @@ void in_chunks(std::span<const LateRow> late, Few&& few) {
 }
 
 // Calls few(rows) with the rows [first, last) of an eager table, all settled through the step
-// before.
+// before t.
 template <class Few>
-void in_chunks(RowId first, RowId last, Few&& few) {
+void in_chunks(Step t, RowId first, RowId last, Few&& few) {
   std::array<LateRow, CatchUp::kRowsAtATime> rows;
   std::size_t count = 0;
   for (RowId row = first; row < last; ++row) {
-    rows[count++] = {row, 0};
+    rows[count++] = {row, t - 1};
     if (count == rows.size() || row + 1 == last) {
       few(std::span<const LateRow>(rows).first(count));
       count = 0;
@@ -34,51 +34,23 @@ void in_chunks(RowId first, RowId last, Few&& few) {
   }
 }
 
-// Finds the cells of a table's draws. The cells of one draw often serve the next: deriving their
-// key takes as long as the noise of some rows.
-class CellsOf {
- public:
-  CellsOf(const NoiseSource& noise, const Table& table) : noise_(noise), table_(table) {}
-
-  const NoiseCells& operator()(const Draw& draw) {
-    if (!known_ || draw.kind != kind_ || draw.step != step_) {
-      cells_ = noise_.table(table_.id(), table_.whole_rows(), table_.dim(), draw.kind, draw.step);
-      known_ = true;
-      kind_ = draw.kind;
-      step_ = draw.step;
-    }
-    return cells_;
-  }
-
- private:
-  const NoiseSource& noise_;
-  const Table& table_;
-  bool known_ = false;
-  CellKind kind_ = CellKind::each_step;
-  Step step_ = 0;
-  NoiseCells cells_;
-};
-
 class Fused : public NoiseWriter {
  public:
   explicit Fused(const NoiseSource& noise) : noise_(noise) {}
 
   void settle(Table& table, const CatchUp& how, const OwedThrough& owed,
               std::span<const LateRow> late) override {
-    CellsOf cells(noise_, table);
+    DrawAdder adder(noise_, table);
     in_chunks(late, [&](std::span<const LateRow> few) {
-      how.for_each_draw(owed, few, [&](const Draw& draw) { add_draw(table, cells(draw), draw); });
+      how.for_each_draw(owed, few, [&](std::span<const Draw> draws) { adder.add(few, draws); });
     });
   }
 
-  void sweep(Table& table, const OwedThrough& owed, RowId first, RowId last) override {
-    CellsOf cells(noise_, table);
-    std::array<NoiseTerm, CatchUp::kRowsAtATime> terms;
-    terms.fill(to_term(owed.at(owed.through())));
-    in_chunks(first, last, [&](std::span<const LateRow> few) {
-      const Draw draw = {CellKind::each_step, owed.through(), few,
-                         std::span(terms).first(few.size())};
-      add_draw(table, cells(draw), draw);
+  void sweep(Table& table, const CatchUp& how, const OwedThrough& owed, RowId first,
+             RowId last) override {
+    DrawAdder adder(noise_, table);
+    in_chunks(owed.through(), first, last, [&](std::span<const LateRow> few) {
+      how.for_each_draw(owed, few, [&](std::span<const Draw> draws) { adder.add(few, draws); });
     });
   }
 
@@ -97,27 +69,13 @@ class Split : public NoiseWriter {
 
   void settle(Table& table, const CatchUp& how, const OwedThrough& owed,
               std::span<const LateRow> late) override {
-    in_chunks(late, [&](std::span<const LateRow> few) {
-      Passes passes(table, few.size(), spent_);
-      how.for_each_draw(owed, few, [&](const Draw& draw) {
-        passes.sample(noise_, draw);
-        passes.form(draw);
-      });
-      passes.update();
-    });
+    in_chunks(late, [&](std::span<const LateRow> few) { in_passes(table, how, owed, few); });
   }
 
-  void sweep(Table& table, const OwedThrough& owed, RowId first, RowId last) override {
-    std::array<NoiseTerm, CatchUp::kRowsAtATime> terms;
-    terms.fill(to_term(owed.at(owed.through())));
-    in_chunks(first, last, [&](std::span<const LateRow> few) {
-      const Draw draw = {CellKind::each_step, owed.through(), few,
-                         std::span(terms).first(few.size())};
-      Passes passes(table, few.size(), spent_);
-      passes.sample(noise_, draw);
-      passes.form(draw);
-      passes.update();
-    });
+  void sweep(Table& table, const CatchUp& how, const OwedThrough& owed, RowId first,
+             RowId last) override {
+    in_chunks(owed.through(), first, last,
+              [&](std::span<const LateRow> few) { in_passes(table, how, owed, few); });
   }
 
   void lap(StageClock& stages) override {
@@ -131,48 +89,51 @@ class Split : public NoiseWriter {
  private:
   using Spent = std::array<std::atomic<double>, 4>;
 
+  void in_passes(Table& table, const CatchUp& how, const OwedThrough& owed,
+                 std::span<const LateRow> few) {
+    Passes passes(noise_, table, few, spent_);
+    how.for_each_draw(owed, few, [&](std::span<const Draw> draws) {
+      passes.sample(draws);
+      passes.form(draws);
+    });
+    passes.update();
+  }
+
   // Makes the three passes over a few rows of a table.
   class Passes {
    public:
-    Passes(Table& table, std::size_t rows, Spent& spent)
-        : table_(table), dim_(table.dim()), spent_(spent) {
+    Passes(const NoiseSource& noise, Table& table, std::span<const LateRow> rows, Spent& spent)
+        : adder_(noise, table), table_(table), rows_(rows), dim_(table.dim()), spent_(spent) {
       thread_local std::vector<float> buffers;
-      buffers.assign(2 * rows * dim_, 0.0f);
-      normals_ = std::span(buffers).first(rows * dim_);
-      owed_ = std::span(buffers).subspan(rows * dim_);
+      buffers.assign((rows.size() + CatchUp::kDrawsAtATime) * dim_, 0.0f);
+      owed_ = std::span(buffers).first(rows.size() * dim_);
+      normals_ = std::span(buffers).subspan(rows.size() * dim_);
+      std::ranges::fill(shrink_, 1.0);
     }
 
-    // Computes normals = standard normals of the draw's cells.
-    void sample(const NoiseSource& noise, const Draw& draw) {
+    // Computes normals = standard normals of the draws' cells.
+    void sample(std::span<const Draw> draws) {
       book(0);  // pricing: what rows are owed was computed from their histories
-      std::array<NoisyRow, CatchUp::kRowsAtATime> rows;
-      for (std::size_t i = 0; i < draw.rows.size(); ++i) {
-        rows[i] = {normals_.data() + i * dim_,
-                   static_cast<std::uint64_t>(table_.first_row() + draw.rows[i].id), 0.0f, 1.0f};
-      }
-      noise.table(table_.id(), table_.whole_rows(), dim_, draw.kind, draw.step)
-          .add(std::span(rows).first(draw.rows.size()), dim_);
+      adder_.sample(rows_, draws, normals_);
       book(1);
     }
 
     // Computes owed = shrink * owed + std * normals.
-    void form(const Draw& draw) {
-      for (std::size_t i = 0; i < draw.rows.size(); ++i) {
-        ids_[i] = draw.rows[i].id;
-        const NoiseTerm& term = draw.terms[i];
-        shrink_[i] *= term.shrink;
-        const std::span<float> row = owed_.subspan(i * dim_, dim_);
+    void form(std::span<const Draw> draws) {
+      for (std::size_t i = 0; i < draws.size(); ++i) {
+        const auto& [place, kind, step, term] = draws[i];
+        shrink_[place] *= term.shrink;
+        const std::span<float> row = owed_.subspan(place * dim_, dim_);
         if (term.shrink != 1.0f) scale(term.shrink, row);
         add_scaled(term.std, normals_.subspan(i * dim_, dim_), row);
       }
-      count_ = std::max(count_, draw.rows.size());
       book(2);
     }
 
     // Computes rows = shrink * rows + owed.
     void update() {
-      for (std::size_t i = 0; i < count_; ++i) {
-        const std::span<float> row = table_.row(ids_[i]);
+      for (std::size_t i = 0; i < rows_.size(); ++i) {
+        const std::span<float> row = table_.row(rows_[i].id);
         if (shrink_[i] != 1.0) scale(static_cast<float>(shrink_[i]), row);
         add_scaled(1.0f, owed_.subspan(i * dim_, dim_), row);
       }
@@ -182,21 +143,15 @@ class Split : public NoiseWriter {
    private:
     void book(std::size_t pass) { spent_[pass] += watch_.lap(); }
 
+    DrawAdder adder_;
     Table& table_;
+    std::span<const LateRow> rows_;
     std::size_t dim_;
     Spent& spent_;
     Stopwatch watch_;
     std::span<float> normals_;
     std::span<float> owed_;
-    std::array<RowId, CatchUp::kRowsAtATime> ids_;
-    std::array<double, CatchUp::kRowsAtATime> shrink_ = ones();
-    std::size_t count_ = 0;
-
-    static std::array<double, CatchUp::kRowsAtATime> ones() {
-      std::array<double, CatchUp::kRowsAtATime> all;
-      all.fill(1.0);
-      return all;
-    }
+    std::array<double, CatchUp::kRowsAtATime> shrink_;
   };
 
   const NoiseSource& noise_;

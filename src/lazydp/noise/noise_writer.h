@@ -22,8 +22,10 @@ class NoiseWriter {
   virtual void settle(Table& table, const CatchUp& how, const OwedThrough& owed,
                       std::span<const LateRow> late) = 0;
 
-  // Sets rows [first, last) to shrink * row + noise of step t, as eager DP-SGD does.
-  virtual void sweep(Table& table, const OwedThrough& owed, RowId first, RowId last) = 0;
+  // Sets rows [first, last), which are settled through the step before, to shrink * row + noise of
+  // step owed.through(), as eager DP-SGD does.
+  virtual void sweep(Table& table, const CatchUp& how, const OwedThrough& owed, RowId first,
+                     RowId last) = 0;
 
   virtual void lap(StageClock& stages) = 0;
 };

@@ -30,6 +30,12 @@ struct PolicyTraits {
   // reads them. May depend on nothing else: ranks that hold parts of the table must agree.
   RowRange (*in_turn)(Step t, RowId rows);
 
+  // Returns whether every row receives the noise of every step, sooner or later: later steps may
+  // then take back what earlier ones added.
+  bool adds_all_noise() const {
+    return on_read == Missed::each_step || on_read == Missed::aggregated;
+  }
+
   bool adds_noise() const { return on_read != Missed::nothing || on_gradient != Missed::nothing; }
 
   // Returns whether rows wait for noise or decay until they are read; `decays`: weight decay is in

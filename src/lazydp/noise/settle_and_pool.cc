@@ -17,7 +17,7 @@ std::size_t run_of_bags(const Bags& bags, std::size_t begin, std::size_t ids) {
 
 }  // namespace
 
-void TableSettler::settle_and_pool(Table& table, CatchUp& catch_up, NoiseWriter& writer,
+void TableSettler::settle_and_pool(Table& table, WaitingRows& waiting, NoiseWriter& writer,
                                    const OwedThrough& owed, const Bags& bags, Pooling mode,
                                    MatrixView pooled) {
   Stopwatch watch;
@@ -27,11 +27,11 @@ void TableSettler::settle_and_pool(Table& table, CatchUp& catch_up, NoiseWriter&
     end = run_of_bags(bags, begin, rows);
     const std::size_t first = bags.offsets[begin];
     late_.clear();
-    claim_late_rows(catch_up.history(), owed.through(),
+    claim_late_rows(waiting.history, owed.through(),
                     std::span(bags.ids).subspan(first, bags.offsets[end] - first), {}, late_);
-    prefetch_ahead(catch_up.history(), std::span(bags.ids).subspan(bags.offsets[end]));
+    prefetch_ahead(waiting.history, std::span(bags.ids).subspan(bags.offsets[end]));
     seconds_[0] += watch.lap();
-    writer.settle(table, catch_up, owed, late_);
+    writer.settle(table, *waiting.catch_up, owed, late_);
     settled_ += late_.size();
     seconds_[1] += watch.lap();
     pool(table, bags, mode, begin, end, pooled.rows_from(begin, end - begin));

@@ -21,7 +21,7 @@ class TableSettler {
  public:
   // Settles through owed.through() the rows that `bags` name, and pools them into `pooled`. No
   // other thread may read or settle the table meanwhile: a row is claimed before it is settled.
-  void settle_and_pool(Table& table, CatchUp& catch_up, NoiseWriter& writer,
+  void settle_and_pool(Table& table, WaitingRows& waiting, NoiseWriter& writer,
                        const OwedThrough& owed, const Bags& bags, Pooling mode, MatrixView pooled);
 
   // Books the wall time of tasks that ran concurrently in the proportion of the time each spent,

@@ -29,13 +29,17 @@ SgdTables::SgdTables(NoisePolicy policy, std::span<Table> tables, const Variance
       writer_(make_noise_writer(passes, noise)),
       policy_(traits_of(policy)),
       fused_(passes == NoisePasses::fused) {
+  const auto waiting = [&](Missed missed, const Table& table) {
+    return std::make_unique<WaitingRows>(table.rows(), make_catch_up(missed, clock.correlation()));
+  };
+  if (policy_.writes_every_row) sweep_ = make_catch_up(policy_.on_read, clock.correlation());
   for (const Table& table : tables) {
     Update& update = updates_.emplace_back();
     if (policy_.rows_wait(decay == WeightDecay::on)) {
-      update.on_read = make_catch_up(policy_.on_read, table.rows());
+      update.on_read = waiting(policy_.on_read, table);
     }
     if (policy_.on_gradient != Missed::nothing) {
-      update.on_gradient = make_catch_up(policy_.on_gradient, table.rows());
+      update.on_gradient = waiting(policy_.on_gradient, table);
     }
   }
 }
@@ -91,8 +95,8 @@ void SgdTables::settle_and_pool(Step t, std::span<const Bags> bags, Pooling mode
 
 // First all tables find their late rows, then all these rows catch up, whatever table they belong
 // to.
-void SgdTables::catch_up(std::unique_ptr<CatchUp> Update::*part, Step t, std::span<const Ids> ids,
-                         StageClock& stages) {
+void SgdTables::catch_up(std::unique_ptr<WaitingRows> Update::*part, Step t,
+                         std::span<const Ids> ids, StageClock& stages) {
   if (std::ranges::none_of(updates_,
                            [&](const Update& update) { return update.*part != nullptr; })) {
     return;
@@ -103,7 +107,7 @@ void SgdTables::catch_up(std::unique_ptr<CatchUp> Update::*part, Step t, std::sp
     Late& late = late_[task];
     late.table = task / shares;
     late.rows.clear();
-    claim_late_rows((updates_[late.table].*part)->history(), t, ids[late.table],
+    claim_late_rows((updates_[late.table].*part)->history, t, ids[late.table],
                     {task % shares, shares}, late.rows);
   });
   stages.lap(Stage::dedup);
@@ -122,7 +126,7 @@ void SgdTables::catch_up(std::unique_ptr<CatchUp> Update::*part, Step t, std::sp
       task -= here;
     }
     const std::span<const LateRow> rows = late->rows;
-    writer_->settle(tables_[late->table], *(updates_[late->table].*part), owed,
+    writer_->settle(tables_[late->table], *(updates_[late->table].*part)->catch_up, owed,
                     rows.subspan(task * kRows, std::min(kRows, rows.size() - task * kRows)));
   });
   writer_->lap(stages);
@@ -134,7 +138,7 @@ void SgdTables::sweep_all(Step t, StageClock& stages) {
   for (Table& table : tables_) {
     parallel_blocks(static_cast<std::size_t>(table.rows()), rows_per_task(table),
                     [&](std::size_t begin, std::size_t end) {
-                      writer_->sweep(table, owed, static_cast<RowId>(begin),
+                      writer_->sweep(table, *sweep_, owed, static_cast<RowId>(begin),
                                      static_cast<RowId>(end));
                     });
     traffic_.read += static_cast<std::uint64_t>(table.rows());
@@ -151,14 +155,14 @@ void SgdTables::settle_in_turn(Step t, StageClock& stages) {
     const auto [first, count] = rows_in_turn(policy_, t, table);
     if (count == 0) continue;
     any = true;
-    CatchUp& part = *updates_[k].on_read;
+    WaitingRows& part = *updates_[k].on_read;
     const OwedThrough owed = clock_.through(t);
     parallel_blocks(static_cast<std::size_t>(count), rows_per_task(table),
                     [&, first = first](std::size_t begin, std::size_t end) {
                       std::vector<LateRow> late;
-                      claim_late_range(part.history(), t, first + static_cast<RowId>(begin),
+                      claim_late_range(part.history, t, first + static_cast<RowId>(begin),
                                        first + static_cast<RowId>(end), late);
-                      writer_->settle(table, part, owed, late);
+                      writer_->settle(table, *part.catch_up, owed, late);
                     });
   }
   if (any) writer_->lap(stages);
@@ -168,15 +172,15 @@ void SgdTables::settle_all(Step t, const std::function<void(std::uint64_t)>& pro
   guard_.require_whole();
   const OwedThrough owed = clock_.through(t);
   for (std::size_t k = 0; k < tables_.size(); ++k) {
-    CatchUp* part = updates_[k].on_read.get();
+    WaitingRows* part = updates_[k].on_read.get();
     if (part == nullptr) continue;
     guard_.run([&] {
       parallel_blocks(static_cast<std::size_t>(tables_[k].rows()), rows_per_task(tables_[k]),
                       [&](std::size_t begin, std::size_t end) {
                         std::vector<LateRow> late;
-                        claim_late_range(part->history(), t, static_cast<RowId>(begin),
+                        claim_late_range(part->history, t, static_cast<RowId>(begin),
                                          static_cast<RowId>(end), late);
-                        writer_->settle(tables_[k], *part, owed, late);
+                        writer_->settle(tables_[k], *part->catch_up, owed, late);
                       });
     });
     if (progress) progress(static_cast<std::uint64_t>(tables_[k].rows()));
@@ -185,18 +189,18 @@ void SgdTables::settle_all(Step t, const std::function<void(std::uint64_t)>& pro
 
 void SgdTables::settle_copy(Step t, std::size_t table, RowId first, RowId last, Table& window) {
   guard_.require_whole();
-  CatchUp* part = updates_[table].on_read.get();
+  WaitingRows* part = updates_[table].on_read.get();
   if (part == nullptr) return;
   std::vector<LateRow> late;
-  find_late_range(part->history(), t, first, last, late);
-  writer_->settle(window, *part, clock_.through(t), late);
+  find_late_range(part->history, t, first, last, late);
+  writer_->settle(window, *part->catch_up, clock_.through(t), late);
 }
 
 std::size_t SgdTables::bytes() const {
   std::size_t bytes = 0;
   for (const Update& update : updates_) {
-    if (update.on_read) bytes += update.on_read->history().bytes();
-    if (update.on_gradient) bytes += update.on_gradient->history().bytes();
+    if (update.on_read) bytes += update.on_read->history.bytes();
+    if (update.on_gradient) bytes += update.on_gradient->history.bytes();
   }
   return bytes;
 }
@@ -204,7 +208,7 @@ std::size_t SgdTables::bytes() const {
 std::span<Step> SgdTables::settled_through(std::size_t table) {
   guard_.require_whole();
   const Update& update = updates_[table];
-  return update.on_read ? update.on_read->history().steps() : std::span<Step>();
+  return update.on_read ? update.on_read->history.steps() : std::span<Step>();
 }
 
 }  // namespace lazydp

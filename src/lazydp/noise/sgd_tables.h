@@ -35,8 +35,8 @@ class SgdTables final : public TableOptimizer {
 
  private:
   struct Update {
-    std::unique_ptr<CatchUp> on_read;      // settles rows before they are read
-    std::unique_ptr<CatchUp> on_gradient;  // settles rows with a gradient at once
+    std::unique_ptr<WaitingRows> on_read;      // settle before they are read
+    std::unique_ptr<WaitingRows> on_gradient;  // settle at once when they have a gradient
   };
   // The late rows of one task; the vector is reused from step to step.
   struct Late {
@@ -45,7 +45,7 @@ class SgdTables final : public TableOptimizer {
   };
 
   void take_step(Step t, std::span<const TableGradient> gradients, StageClock& stages);
-  void catch_up(std::unique_ptr<CatchUp> Update::*part, Step t, std::span<const Ids> ids,
+  void catch_up(std::unique_ptr<WaitingRows> Update::*part, Step t, std::span<const Ids> ids,
                 StageClock& stages);
   void sweep_all(Step t, StageClock& stages);
   void settle_in_turn(Step t, StageClock& stages);
@@ -55,6 +55,7 @@ class SgdTables final : public TableOptimizer {
   const PolicyTraits& policy_;
   bool fused_;  // rows are pooled while they are still in the cache from settling
   std::vector<Update> updates_;
+  std::unique_ptr<CatchUp> sweep_;  // how every row receives the noise of each step, if so
   std::vector<Late> late_;
   std::vector<Ids> with_gradient_;
   std::vector<Ids> to_read_;

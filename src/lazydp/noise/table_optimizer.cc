@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "lazydp/noise/momentum_tables.h"
+#include "lazydp/noise/partly_frozen_tables.h"
 #include "lazydp/noise/sgd_tables.h"
 
 namespace lazydp {
@@ -20,16 +21,38 @@ std::string_view table_rule_name(TableRule rule) {
   return rule == TableRule::momentum ? "momentum" : "sgd";
 }
 
+std::unique_ptr<StepClock> make_clock(const TableOptimizerOptions& options) {
+  if (options.rule == TableRule::sgd) return std::make_unique<VarianceClock>(options.correlation);
+  check(options.correlation.independent(), "noise under momentum is independent");
+  return std::make_unique<MomentumClock>();
+}
+
+namespace {
+
+ClockedTables make_partly_frozen(TableOptimizerOptions options, std::span<Table> tables,
+                                 const NoiseSource& noise) {
+  const auto frozen = std::exchange(options.frozen, {});
+  std::vector<Table> trained = trained_tables(tables, frozen);
+  ClockedTables made = make_table_optimizer(options, trained, noise);
+  made.optimizer = std::make_unique<PartlyFrozenTables>(tables, frozen, std::move(trained),
+                                                        std::move(made.optimizer));
+  return made;
+}
+
+}  // namespace
+
 ClockedTables make_table_optimizer(const TableOptimizerOptions& options, std::span<Table> tables,
                                    const NoiseSource& noise) {
+  if (!options.frozen.empty()) return make_partly_frozen(options, tables, noise);
+  auto clock = make_clock(options);
   if (options.rule == TableRule::momentum) {
-    auto clock = std::make_unique<MomentumClock>();
-    auto optimizer = std::make_unique<MomentumTables>(options.policy, tables, *clock, noise);
+    auto optimizer = std::make_unique<MomentumTables>(
+        options.policy, tables, dynamic_cast<const MomentumClock&>(*clock), noise);
     return {std::move(clock), std::move(optimizer)};
   }
-  auto clock = std::make_unique<VarianceClock>();
-  auto optimizer = std::make_unique<SgdTables>(options.policy, tables, *clock, noise, options.decay,
-                                               options.passes);
+  auto optimizer = std::make_unique<SgdTables>(options.policy, tables,
+                                               dynamic_cast<const VarianceClock&>(*clock), noise,
+                                               options.decay, options.passes);
   return {std::move(clock), std::move(optimizer)};
 }
 

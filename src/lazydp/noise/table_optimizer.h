@@ -15,6 +15,7 @@
 #include "lazydp/base/types.h"
 #include "lazydp/embedding/pooling.h"
 #include "lazydp/embedding/table.h"
+#include "lazydp/noise/correlation.h"
 #include "lazydp/noise/noise_writer.h"
 #include "lazydp/noise/policy.h"
 #include "lazydp/noise/variance_clock.h"
@@ -138,7 +139,12 @@ struct TableOptimizerOptions {
   NoisePolicy policy = NoisePolicy::lazy_aggregated;
   WeightDecay decay = WeightDecay::off;  // whether any step will decay weights
   NoisePasses passes = NoisePasses::fused;
+  Correlation correlation = {};              // of the noise of steps; independent under momentum
+  std::span<const std::size_t> frozen = {};  // tables that keep their weights, ascending
 };
+
+// Makes the clock of such optimizers.
+std::unique_ptr<StepClock> make_clock(const TableOptimizerOptions& options);
 
 // Makes an optimizer and its clock. `tables` and `noise` must outlive them. Momenta, if the rule
 // has them, begin at zero.

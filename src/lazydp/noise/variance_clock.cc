@@ -2,10 +2,21 @@
 
 namespace lazydp {
 
+void VarianceClock::reserve(Step steps) {
+  steps_.reserve(steps);
+  if (!correlation_.independent()) last_uses_.reserve(steps);
+}
+
+Step VarianceClock::push(const Owed& step) {
+  const Step t = steps_.push(step);
+  if (!correlation_.independent()) last_uses_.push(last_use(correlation_, steps_));
+  return t;
+}
+
 Step VarianceClock::open(double step_size, double noise_std, double shrink) {
   const double std = step_size * noise_std;
   step_size_ = step_size;
-  return steps_.push({shrink, std * std});
+  return push({shrink, std * std});
 }
 
 Step VarianceClock::open(const TableStep& step) {
@@ -20,18 +31,22 @@ std::vector<double> VarianceClock::numbers() const {
   return numbers;
 }
 
-void VarianceClock::restore(std::span<const double> numbers) {
+void VarianceClock::restore(std::span<const double> numbers, Step before_block) {
   steps_ = {};
+  last_uses_ = {};
+  correlation_.begin_block_after(before_block);
   reserve(static_cast<Step>(numbers.size() / numbers_a_step()));
   for (; !numbers.empty(); numbers = numbers.subspan(numbers_a_step())) {
-    steps_.push({numbers[0], numbers[1]});
+    push({numbers[0], numbers[1]});
   }
 }
 
 void VarianceClock::restore_settled(Step steps) {
   steps_ = {};
+  last_uses_ = {};
+  correlation_.begin_block_after(steps);
   reserve(steps);
-  for (Step i = 0; i < steps; ++i) steps_.push({});
+  for (Step i = 0; i < steps; ++i) push({});
 }
 
 Drift then(const Drift& first, const Drift& second) {
@@ -83,8 +98,9 @@ std::vector<double> MomentumClock::numbers() const {
   return numbers;
 }
 
-void MomentumClock::restore(std::span<const double> numbers) {
+void MomentumClock::restore(std::span<const double> numbers, Step before_block) {
   steps_ = {};
+  before_block_ = before_block;
   reserve(static_cast<Step>(numbers.size() / numbers_a_step()));
   for (; !numbers.empty(); numbers = numbers.subspan(numbers_a_step())) {
     steps_.push({.mm = numbers[0],
@@ -99,6 +115,7 @@ void MomentumClock::restore(std::span<const double> numbers) {
 
 void MomentumClock::restore_settled(Step steps) {
   steps_ = {};
+  before_block_ = steps;
   reserve(steps);
   for (Step i = 0; i < steps; ++i) steps_.push({});
 }

@@ -2,15 +2,18 @@
 // The variance clock: how much noise, and how much weight decay, any run of steps owes a weight;
 // with momentum, what the run does to a momentum and its weight.
 
-#include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
+#include "lazydp/base/error.h"
 #include "lazydp/base/types.h"
+#include "lazydp/noise/cell_weights.h"
+#include "lazydp/noise/correlation.h"
+#include "lazydp/noise/owed.h"
 #include "lazydp/noise/step_ranges.h"
 
 namespace lazydp {
@@ -47,64 +50,55 @@ class StepClock {
   virtual std::size_t numbers_a_step() const = 0;
   virtual std::vector<double> numbers() const = 0;
 
-  // Puts the clock where it was when it had opened these steps. The open step's size is not known:
-  // the caller calls open() before the next gradient.
-  virtual void restore(std::span<const double> numbers) = 0;
+  // Puts the clock where it was when it had opened these steps, of which those after `before_block`
+  // share a noise key. The open step's size is not known: the caller calls open() before the next
+  // gradient.
+  virtual void restore(std::span<const double> numbers, Step before_block) = 0;
 
-  // Puts the clock where `steps` steps have passed that owe nothing.
+  // Puts the clock where `steps` steps have passed that owe nothing. The next one begins a block.
   virtual void restore_settled(Step steps) = 0;
+
+  // Returns the last step before the open block.
+  virtual Step before_block() const = 0;
 };
 
 // Whether steps shrink the weights of rows, including those of rows that wait.
 enum class WeightDecay : std::uint8_t { off, on };
 
-// The change of a weight that only waits: w <- shrink * w + N(0, variance).
-struct Owed {
-  double shrink = 1.0;
-  double variance = 0.0;
-
-  bool nothing() const { return shrink == 1.0 && variance == 0.0; }
-};
-
-// Composes two changes, `first` before `second`. Associative, and free of subtraction: nothing
-// cancels, however fast the learning rate decays.
-inline Owed then(const Owed& first, const Owed& second) {
-  return {first.shrink * second.shrink,
-          second.shrink * second.shrink * first.variance + second.variance};
-}
-
-// An `Owed` as kernels take it: w <- shrink * w + std * N(0, 1).
-struct NoiseTerm {
-  float shrink;
-  float std;
-};
-
-inline NoiseTerm to_term(const Owed& owed) {
-  return {static_cast<float>(owed.shrink), static_cast<float>(std::sqrt(owed.variance))};
-}
-
-// Answers for many rows at one moment how much a row is owed through `through`. Most rows have
-// waited for a few steps; for these the answer is precomputed, square roots included.
-class OwedThrough : public RangesEndingAt<Owed> {
+// Answers for many rows at one moment how much a row is owed through `through`.
+class OwedThrough : public TermsEndingAt {
  public:
-  OwedThrough(const StepRanges<Owed>& runs, Step through) : RangesEndingAt(runs, through) {
-    std::ranges::transform(recent(), recent_terms_.begin(), to_term);
-  }
+  using TermsEndingAt::TermsEndingAt;
 
-  NoiseTerm term_since(Step after) const {
-    return is_recent(after) ? recent_terms_[recent_place(after)] : to_term(since(after));
+  // Of steps whose noise is correlated.
+  OwedThrough(const StepRanges<Owed>& runs, Step through, const Correlation& correlation,
+              const StepRanges<Owed>& last_uses)
+      : TermsEndingAt(runs, through), cells_(std::in_place, correlation, *this, last_uses) {}
+
+  OwedThrough(const OwedThrough&) = delete;  // its parts refer to each other
+  OwedThrough& operator=(const OwedThrough&) = delete;
+
+  // Returns what single cells weigh. The noise of steps is correlated.
+  const CellWeights& cells() const {
+    check(cells_.has_value(), "the noise of steps is correlated");
+    return *cells_;
   }
 
  private:
-  std::array<NoiseTerm, kMostRecent> recent_terms_;
+  std::optional<CellWeights> cells_;
 };
 
 // Step t moves a weight by w <- shrink(t) * w - step_size(t) * (sum of gradients + noise of std
 // noise_std(t)). The clock remembers the two numbers that late noise depends on, and composes them
 // over any run of steps in constant time, 32 bytes a step.
+//
+// Where the noise of steps is correlated, noise_std is the deviation that each would have alone,
+// and the clock remembers twice as much.
 class VarianceClock final : public StepClock {
  public:
-  void reserve(Step steps) override { steps_.reserve(steps); }
+  explicit VarianceClock(const Correlation& correlation = {}) : correlation_(correlation) {}
+
+  void reserve(Step steps) override;
   Step open(const TableStep& step) override;
 
   // Opens a step given by its parts: `step_size` is learning rate / expected batch, `noise_std` the
@@ -115,8 +109,11 @@ class VarianceClock final : public StepClock {
   Step now() const override { return steps_.now(); }
   std::size_t numbers_a_step() const override { return 2; }
   std::vector<double> numbers() const override;
-  void restore(std::span<const double> numbers) override;
+  void restore(std::span<const double> numbers, Step before_block) override;
   void restore_settled(Step steps) override;
+
+  Step before_block() const override { return correlation_.before_block(); }
+  const Correlation& correlation() const { return correlation_; }
 
   // Returns what step t alone owes.
   const Owed& at(Step t) const { return steps_.at(t); }
@@ -129,12 +126,19 @@ class VarianceClock final : public StepClock {
   }
 
   // Returns what steps after + 1, …, through owe, for rows settled through various `after`.
-  OwedThrough through(Step through) const { return {steps_, through}; }
+  OwedThrough through(Step through) const {
+    if (correlation_.independent()) return {steps_, through};
+    return {steps_, through, correlation_, last_uses_};
+  }
   Owed over(Step after, Step through) const { return this->through(through).since(after); }
 
  private:
+  Step push(const Owed& step);
+
+  Correlation correlation_;
   double step_size_ = 0.0;
   StepRanges<Owed> steps_;
+  StepRanges<Owed> last_uses_;  // of cells; empty where noise is independent
 };
 
 // The change of a coordinate (m, w) that only waits: (m, w) <- A (m, w) + N(0, Q).
@@ -164,8 +168,9 @@ class MomentumClock final : public StepClock {
   Step now() const override { return steps_.now(); }
   std::size_t numbers_a_step() const override { return 7; }
   std::vector<double> numbers() const override;
-  void restore(std::span<const double> numbers) override;
+  void restore(std::span<const double> numbers, Step before_block) override;
   void restore_settled(Step steps) override;
+  Step before_block() const override { return before_block_; }
 
   const Drift& at(Step t) const { return steps_.at(t); }
   RangesEndingAt<Drift> through(Step through) const { return {steps_, through}; }
@@ -176,6 +181,7 @@ class MomentumClock final : public StepClock {
  private:
   StepRanges<Drift> steps_;
   Response response_;
+  Step before_block_ = 0;
 };
 
 }  // namespace lazydp

@@ -7,7 +7,8 @@
 
 namespace lazydp {
 
-// rdp: milliseconds, some per cent above the truth. pld: tight, tens of milliseconds and more.
+// rdp: milliseconds, some per cent above the truth. pld: tight, tens of milliseconds and more; a
+// closed form, exact, where nothing is sampled.
 enum class Accountant { rdp, pld };
 
 // Throws UserError, which lists the valid names, for any other name.
@@ -16,8 +17,13 @@ Accountant accountant_from_name(std::string_view name);
 std::string_view accountant_name(Accountant accountant);
 
 // Returns the smallest epsilon that the accountant can prove for `delta`: the run that `ledger`
-// records is (epsilon, delta)-differentially private for adding or removing one example. An empty
-// ledger costs nothing; without noise epsilon is infinite. Throws UserError unless 0 < delta < 1.
+// records is (epsilon, delta)-differentially private for adding or removing one example, or for
+// blanking it if there are blocks of correlated noise. Of disjoint blocks the costliest counts. An
+// empty ledger costs nothing; without noise epsilon is infinite. Throws UserError unless 0 < delta
+// < 1.
+//
+// A block with balls-in-bins sampling, if it is the only event, is accounted for by sampling
+// (bins/balls_in_bins.h); in other ledgers, and by rdp, as if the attacker knew the bins.
 double epsilon(const Ledger& ledger, double delta, Accountant accountant);
 
 // Returns the smallest delta that the accountant can prove for `epsilon`. Throws UserError unless 0

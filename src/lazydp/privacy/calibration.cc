@@ -5,11 +5,16 @@
 #include <sstream>
 
 #include "lazydp/base/error.h"
+#include "lazydp/privacy/composition.h"
+#include "lazydp/privacy/effort.h"
 
 namespace lazydp {
 namespace {
 
 constexpr double kPrecision = 1e-4;
+constexpr double kExactPrecision = 1e-10;  // where epsilon is a closed form
+constexpr double kSampledPrecision = 1e-3;
+constexpr double kRaise = 1.003;  // of noise that was estimated, and cannot be proven to be enough
 constexpr double kLeastNoise = 1e-3;
 constexpr double kMostNoise = 1e6;
 
@@ -45,11 +50,17 @@ bool fits(const Trial& trial, const Budget& budget) {
   return trial.epsilon <= budget.epsilon;
 }
 
+double precision_for(const Ledger& ledger, Accountant accountant) {
+  if (accountant == Accountant::rdp) return kPrecision;
+  if (exact_mu(ledger)) return kExactPrecision;
+  return takes_sampling(ledger, accountant) ? kSampledPrecision : kPrecision;
+}
+
 // Returns nothing if kMostNoise is not enough. `start` is any positive guess.
 std::optional<double> least_noise(const Budget& budget, const std::function<Ledger(double)>& ledger,
                                   Accountant accountant, double start) {
   const auto attempt = [&](double noise) {
-    return Trial{noise, epsilon(ledger(noise), budget.delta, accountant)};
+    return Trial{noise, epsilon_by(ledger(noise), budget.delta, accountant, Effort::estimate)};
   };
   Trial enough = attempt(start);
   Trial too_little = enough;
@@ -63,15 +74,25 @@ std::optional<double> least_noise(const Budget& budget, const std::function<Ledg
     enough = too_little;
     too_little = attempt(std::max(kLeastNoise, too_little.value / 2));
   }
-  for (int round = 0; enough.value > too_little.value * (1 + kPrecision); ++round) {
+  const double precision = precision_for(ledger(enough.value), accountant);
+  for (int round = 0; enough.value > too_little.value * (1 + precision); ++round) {
     // Stays half a tolerance away from both ends: one more trial beside a good guess closes the
     // bracket.
-    const double inset = 1 + kPrecision / 2;
+    const double inset = 1 + precision / 2;
     const double guess = guess_between(too_little, enough, budget.epsilon, round);
     const Trial trial = attempt(std::clamp(guess, too_little.value * inset, enough.value / inset));
     (fits(trial, budget) ? enough : too_little) = trial;
   }
   return enough.value;
+}
+
+// Returns noise that is proven to be enough, by random numbers that had no part in finding `noise`.
+double least_proven_noise(const Budget& budget, const std::function<Ledger(double)>& ledger,
+                          Accountant accountant, double noise) {
+  while (epsilon(ledger(noise), budget.delta, accountant) > budget.epsilon) {
+    noise *= kRaise;
+  }
+  return noise;
 }
 
 // Throws: a result at the edge of its range was not chosen by the budget.
@@ -84,22 +105,21 @@ std::optional<double> least_noise(const Budget& budget, const std::function<Ledg
   throw UserError(message.str());
 }
 
-// `start` is a guess, 1 or more.
-std::uint64_t most_steps(const Budget& budget, double sampling_rate, double noise_multiplier,
-                         Accountant accountant, std::uint64_t start) {
+// `start` is a guess, from 1 to `most`.
+std::uint64_t most_steps(const Budget& budget, const std::function<Ledger(std::uint64_t)>& ledger,
+                         std::uint64_t most, Accountant accountant, std::uint64_t start) {
   const auto attempt = [&](std::uint64_t steps) {
-    const Ledger ledger = ledger_of(sampling_rate, noise_multiplier, steps);
-    return Trial{static_cast<double>(steps), epsilon(ledger, budget.delta, accountant)};
+    return Trial{static_cast<double>(steps), epsilon(ledger(steps), budget.delta, accountant)};
   };
   Trial within = attempt(start);
   if (!fits(within, budget)) {
-    return start == 1 ? 0 : most_steps(budget, sampling_rate, noise_multiplier, accountant, 1);
+    return start == 1 ? 0 : most_steps(budget, ledger, most, accountant, 1);
   }
   Trial beyond = within;
   while (fits(beyond, budget)) {
-    if (beyond.value >= static_cast<double>(kMostSteps)) return kMostSteps;
+    if (beyond.value >= static_cast<double>(most)) return most;
     within = beyond;
-    beyond = attempt(std::min(kMostSteps, static_cast<std::uint64_t>(within.value) * 2));
+    beyond = attempt(std::min(most, static_cast<std::uint64_t>(within.value) * 2));
   }
   for (int round = 0; beyond.value > within.value + 1; ++round) {
     const double guess = std::floor(guess_between(within, beyond, budget.epsilon, round));
@@ -128,6 +148,9 @@ std::optional<double> find_noise_for_budget(const Budget& budget,
     noise = least_noise(budget, ledger, accountant, noise.value_or(1));
   }
   if (noise && *noise <= kLeastNoise) refuse_least_noise(budget, ledger(1).steps());
+  if (noise && takes_sampling(ledger(*noise), accountant)) {
+    return least_proven_noise(budget, ledger, accountant, *noise);
+  }
   return noise;
 }
 
@@ -144,11 +167,18 @@ double noise_for_budget(const Budget& budget, const std::function<Ledger(double)
 
 std::uint64_t max_steps(const Budget& budget, double sampling_rate, double noise_multiplier,
                         Accountant accountant) {
+  const auto ledger = [&](std::uint64_t steps) {
+    return ledger_of(sampling_rate, noise_multiplier, steps);
+  };
+  return max_steps(budget, ledger, kMostSteps, accountant);
+}
+
+std::uint64_t max_steps(const Budget& budget, const std::function<Ledger(std::uint64_t)>& ledger,
+                        std::uint64_t most, Accountant accountant) {
   validate(budget);
-  std::uint64_t steps = most_steps(budget, sampling_rate, noise_multiplier, Accountant::rdp, 1);
+  std::uint64_t steps = most_steps(budget, ledger, most, Accountant::rdp, 1);
   if (accountant != Accountant::rdp) {
-    steps = most_steps(budget, sampling_rate, noise_multiplier, accountant,
-                       std::max<std::uint64_t>(steps, 1));
+    steps = most_steps(budget, ledger, most, accountant, std::max<std::uint64_t>(steps, 1));
   }
   return steps;
 }

@@ -6,6 +6,8 @@
 #include <set>
 #include <utility>
 
+#include "lazydp/privacy/composition.h"
+
 namespace lazydp {
 namespace {
 
@@ -22,6 +24,10 @@ void add(const SampledGaussian& event, StepsOf& steps) {
 
 void add(const Gaussian& event, StepsOf& steps) {
   add(SampledGaussian{1.0, event.noise_multiplier, event.steps}, steps);
+}
+
+void add(const CorrelatedGaussian& event, StepsOf& steps) {
+  add(as_one_gaussian(event), steps);
 }
 
 StepsOf steps_of(const Ledger& ledger) {

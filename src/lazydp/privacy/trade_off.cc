@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "lazydp/base/error.h"
 #include "lazydp/privacy/binomial.h"
+#include "lazydp/privacy/composition.h"
 #include "lazydp/privacy/pld/pld.h"
 
 namespace lazydp {
@@ -51,6 +53,29 @@ std::vector<double> convolve(std::span<const double> a, std::span<const double> 
   return sums;
 }
 
+// What an event adds to the sum of all steps: noise, and the example so many times. times[k] is the
+// probability of k times.
+struct SumOfEvent {
+  double variance;
+  std::vector<double> times;
+};
+
+SumOfEvent sum_of(const SampledGaussian& event) {
+  const double noise = event.noise_multiplier;
+  return {static_cast<double>(event.steps) * noise * noise,
+          binomial_chances(event.steps, event.sampling_rate)};
+}
+
+SumOfEvent sum_of(const Gaussian& event) {
+  return sum_of(SampledGaussian{1.0, event.noise_multiplier, event.steps});
+}
+
+SumOfEvent sum_of(const CorrelatedGaussian& event) {
+  const double noise = event.noise_multiplier;
+  return {noise * noise * variance_of_sum(event.bands, event.steps),
+          binomial_chances(most_participations(event.allowed, event.steps), 1.0)};
+}
+
 }  // namespace
 
 // Keeps the upper envelope of the lines, steeper ones to the right.
@@ -80,6 +105,8 @@ TradeOff::TradeOff(std::span<const Point> points) {
 
 TradeOff TradeOff::of(const Ledger& ledger) {
   if (ledger.steps() == 0) return TradeOff(std::vector<Point>{{0, 0}});
+  const std::optional<double> mu = exact_mu(ledger);
+  if (mu && std::isfinite(*mu)) return gaussian(*mu);
   const double most = pld_epsilon(ledger, kLeastDelta);
   if (!(most < kMostEpsilon)) return TradeOff(std::vector<Point>{});  // guarantees nothing
   const std::vector<double> epsilons = evenly_up_to(most);
@@ -103,12 +130,11 @@ TradeOff TradeOff::gaussian(double mu) {
 
 TradeOff TradeOff::of_sum(const Ledger& ledger) {
   double variance = 0.0;
-  std::vector<double> times = {1.0};  // times[k]: the probability that k steps sample the example
+  std::vector<double> times = {1.0};
   for (const PrivacyEvent& event : ledger.events()) {
-    const std::uint64_t steps = std::visit([](const auto& use) { return use.steps; }, event);
-    const double noise = noise_multiplier(event);
-    variance += static_cast<double>(steps) * noise * noise;
-    times = convolve(times, binomial_chances(steps, sampling_rate(event)));
+    const SumOfEvent sum = std::visit([](const auto& use) { return sum_of(use); }, event);
+    variance += sum.variance;
+    times = convolve(times, sum.times);
   }
   check(variance > 0, "noise in the sum");
   const double std = std::sqrt(variance);

@@ -24,7 +24,8 @@ class TradeOff {
   // Throws UserError for points that no mechanism can have.
   explicit TradeOff(std::span<const Point> points);
 
-  // Returns the trade-off of a ledger, by the tight accountant.
+  // Returns the trade-off of a ledger, by the tight accountant. Disjoint blocks count as if an
+  // example could be in all of them.
   static TradeOff of(const Ledger& ledger);
   // Returns the trade-off of mu-GDP, by its closed form. `mu` is positive and finite.
   static TradeOff gaussian(double mu);

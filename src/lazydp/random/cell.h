@@ -54,4 +54,10 @@ inline Counter first_block(const Cell& cell) {
           .low = (domain & 0x7FFFF) << 45 | std::uint64_t{cell.step} << kBlockBits};
 }
 
+// Returns NoisyRow::offset of the cell (kind, step) from the cell (each_step, 0) of the same row:
+// two cells of one table differ in nothing else.
+inline std::uint64_t cell_offset(CellKind kind, Step step) {
+  return first_block({.kind = kind, .step = step}).low - first_block({}).low;
+}
+
 }  // namespace lazydp

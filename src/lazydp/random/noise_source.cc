@@ -67,6 +67,16 @@ NoiseCells NoiseSource::table(TableId table, RowId rows, std::size_t dim, CellKi
           .normals_per_sample = normals_per_sample_};
 }
 
+KeyedCells NoiseSource::sharing_a_key(TableId table, RowId rows, std::size_t dim, Step t) const {
+  const int bits = step_bits(rows, dim, normals_per_sample_);
+  const Step range = t >> bits;
+  return {.cells = {.key = seed_.derive(Purpose::table_noise, table, range),
+                    .counters = counters_of({.table = table}),
+                    .normals_per_sample = normals_per_sample_},
+          .first = range << bits,
+          .last = (range << bits) + ((Step{1} << bits) - 1)};
+}
+
 NoiseCells NoiseSource::dense(Step t) const {
   return {.key = seed_.derive(Purpose::dense_noise, 0, t >> kMaxStepBits),
           .counters = counters_of({.purpose = Purpose::dense_noise, .step = t}),

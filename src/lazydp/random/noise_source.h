@@ -28,6 +28,16 @@ struct NoiseCells {
   void add_sums(std::span<const NoisyRow> rows, std::size_t dim) const;
 };
 
+// The cells of one table that share a key: those of steps first … last, of either kind. A row finds
+// its own by cell_offset().
+struct KeyedCells {
+  NoiseCells cells;
+  Step first = 0;
+  Step last = 0;
+
+  bool hold(Step t) const { return first <= t && t <= last; }
+};
+
 // Gives the same noise for the same arguments, whatever the thread, the order of calls or the
 // instruction set. Has no state that advances.
 class NoiseSource {
@@ -44,6 +54,9 @@ class NoiseSource {
   // independent normal.
   NoiseCells table(TableId table, RowId rows, std::size_t dim, CellKind kind, Step t,
                    Purpose purpose = Purpose::table_noise) const;
+
+  // Returns the cells, for table noise, that share a key with those of step t.
+  KeyedCells sharing_a_key(TableId table, RowId rows, std::size_t dim, Step t) const;
 
   // Returns the noise of dense weights, as rows of kDenseRow weights each.
   NoiseCells dense(Step t) const;

@@ -15,22 +15,24 @@
 #include "lazydp/data/privacy_units.h"
 #include "lazydp/export/export_weights.h"
 #include "lazydp/export/safetensors.h"
+#include "lazydp/privacy/composition.h"
 
 namespace lazydp {
 namespace {
 
-Json json_of(const Claim& claim, const std::string& unit, const Json& data) {
+Json json_of(const Claim& claim, const std::string& unit, bool blanked, const Json& data) {
   if (!claim.holds) return {{"statement", "no privacy claim"}, {"reason", claim.because}};
   Json json = {
       {"statement", "(epsilon, delta)-differential privacy of the released weights"},
       {"epsilon", claim.epsilon},
       {"delta", claim.delta},
       {"accountant", accountant_name(claim.accountant)},
-      {"unit", unit + ", added or removed"},
+      {"unit", unit + (blanked ? ", blanked where it stands" : ", added or removed")},
       {"mechanism", claim.because},
       {"threat_model",
        "whoever sees the released model; intermediate states, metrics, logs and timing are not "
        "published"}};
+  if (claim.confidence < 1) json["confidence"] = claim.confidence;
   const Json::json_pointer learned("/schema/from_data");
   if (data.contains(learned)) {
     json["not_covered"] = "what the schema took from the data: " + data[learned].get<std::string>();
@@ -51,18 +53,32 @@ Json json_of(const PrivateSearch& search) {
           {"score_noise_multiplier", search.score_noise}};
 }
 
+// Says in words what a program does with values before the model reads them.
+Json input_in_words() {
+  return {
+      {"preprocessing",
+       "as data.schema says: a dense value is a number, or log(1 + x) of it; any other is hashed "
+       "to a row by XXH3 under the schema's salt and the column's name; steps and test vectors "
+       "are in LazyDP's documentation, docs/serving.md"},
+      {"missing_value",
+       "a value that is not there, or is listed in data.schema.missing, is the number 0 in a "
+       "dense column and row 0 of the table in any other; a bag without values is row 0 alone"}};
+}
+
 // Makes the card, all but the digest of the weights: their file holds a copy of the card.
 Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& notes) {
   Json card = {{"format", "lazydp-card"},
                {"version", 1},
                {"program", std::string("lazydp ") + version()},
-               {"claim", json_of(claim, trainer.sampler().unit(), notes.data)},
+               {"claim", json_of(claim, trainer.sampler().unit(),
+                                 blanks_an_example(trainer.ledger()), notes.data)},
                {"plan", json_of(trainer.plan())},
-               {"sampling", trainer.sampler().poisson() ? "poisson" : "shuffled"},
+               {"sampling", sampling_name(trainer.sampler().sampling())},
                {"noise_key", trainer.seed().secret() ? "secret" : "fixed by the user"},
                {"ledger", json_of(trainer.ledger())},
                {"model", json_of(notes.shape)},
                {"data", notes.data}};
+  if (notes.data.contains("schema")) card["input"] = input_in_words();
   if (notes.search && claim.holds) card["claim"]["search"] = json_of(*notes.search);
   if (notes.metrics) {
     card["metrics"] = {{"auc", notes.metrics->auc},
@@ -169,6 +185,7 @@ void ReleasedModel::write_here(const std::string& folder) const {
     for (const char* key : {"split", "neighbours"}) {
       if (there.contains("data") && !there["data"].contains(key)) card["data"].erase(key);
     }
+    if (!there.contains("input")) card.erase("input");
     if (there != card) {
       throw PrivacyError(folder + " holds another model than this run's; remove it to write this");
     }

@@ -166,6 +166,10 @@ void RankExchange::pack(const RowRequest& request, std::size_t k, const TableGra
   for (int p = 0; p < comm_.size(); ++p) {
     float* out =
         p == comm_.rank() ? vectors_[k].row(request.first(k, p)).data() : at_home_.block(p, k);
+    if (!gradient.trains()) {
+      std::fill_n(out, request.fragments(k, p).size() * dim, 0.0f);
+      continue;
+    }
     for (const std::uint32_t bag : request.fragments(k, p)) {
       std::copy_n(gradient.pooled.row(bag).data(), dim, out);
       if (const float share = share_of(*gradient.bags, bag); share != 1.0f) {
@@ -178,6 +182,7 @@ void RankExchange::pack(const RowRequest& request, std::size_t k, const TableGra
 
 void RankExchange::add_copied(const RowRequest& request, std::size_t k,
                               const TableGradient& gradient) {
+  if (!gradient.trains()) return;  // its rows receive zeros, which its optimizer leaves out
   const std::size_t dim = tables_[k].dim();
   float* rows = copied_.data() + copied_begin_[k];
   const Bags& bags = *gradient.bags;

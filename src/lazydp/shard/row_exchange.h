@@ -144,7 +144,7 @@ class RowExchange {
   friend RequestedRows;
   friend PendingSum;
 
-  // What the calls above and those of the handles do; only they call these, in order.
+  // The parts of the protocol. Only the calls above and those of the handles call them, in order.
   virtual void request(Step t, const Batch& batch, StageClock& stages) = 0;
   virtual std::span<const Ids> requested(Step t, StageClock& stages) = 0;
   virtual void settle_and_pool(Step t, Step through, const Batch& batch, TableOptimizer& optimizer,

@@ -6,7 +6,11 @@
 #include <sstream>
 
 #include "lazydp/data/privacy_units.h"
+#include "lazydp/privacy/bins/balls_in_bins.h"
+#include "lazydp/privacy/composition.h"
+#include "lazydp/privacy/effort.h"
 #include "lazydp/privacy/rdp.h"
+#include "lazydp/train/correlation_text.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp {
@@ -27,33 +31,83 @@ std::string range(const Ledger& ledger, double (*value)(const PrivacyEvent&)) {
   return out.str();
 }
 
+// Says how examples, or units, came to the steps of a run.
+std::string sampling_in_words(const Trainer& trainer) {
+  const Plan& plan = trainer.plan();
+  std::ostringstream out;
+  if (!plan.blocks) {
+    out << "Poisson sampling rate " << range(trainer.ledger(), sampling_rate);
+    return out.str();
+  }
+  const BlockRules& rules = *plan.blocks;
+  const bool units = trainer.sampler().unit() != kExampleUnit;
+  const char* const who = units ? "a unit" : "an example";
+  if (rules.sampling == BlockSampling::balls_in_bins) {
+    out << "balls in bins: " << who << " is in one secret step, drawn uniformly once, of every "
+        << rules.separation;
+    return out.str();
+  }
+  out << "batches in the order of the data: " << who << " takes part in ";
+  if (rules.times == kAnyNumberOfTimes) {
+    out << "one step of every " << rules.separation;
+  } else {
+    out << "at most " << rules.times << " steps, " << rules.separation << " or more apart";
+  }
+  return out.str();
+}
+
+// What was told of the data of blocks is part of what is claimed.
+std::string declared_in_words(const Ledger& ledger) {
+  const bool disjoint = std::ranges::any_of(ledger.events(), [](const PrivacyEvent& event) {
+    const auto* block = std::get_if<CorrelatedGaussian>(&event);
+    return block != nullptr && block->disjoint;
+  });
+  return disjoint ? "no example is in the data of two blocks of steps, as the user declares; " : "";
+}
+
+std::string neighbours_in_words(const Trainer& trainer) {
+  const std::string unit = trainer.sampler().unit();
+  if (!blanks_an_example(trainer.ledger())) {
+    return "neighbours differ by adding or removing " + unit;
+  }
+  return "neighbours differ by " + unit +
+         ", whose lines are blank in one of them while all others keep their places (zero-out)";
+}
+
 std::string in_words(const Trainer& trainer) {
-  const Mechanism& m = trainer.plan().mechanism;
-  const std::string sampling = range(trainer.ledger(), sampling_rate);
-  const std::string noise = range(trainer.ledger(), noise_multiplier);
+  const Plan& plan = trainer.plan();
+  const Mechanism& m = plan.mechanism;
   const bool units = trainer.sampler().unit() != kExampleUnit;
   std::ostringstream out;
-  out << "Poisson sampling rate " << sampling << ", clip norm " << m.clip_norm
-      << (trainer.plan().clip_schedule.constant() ? "" : " (scheduled)") << ", noise multiplier "
-      << noise << ", " << trainer.ledger().steps() << " steps; "
-      << (units ? "a sampled unit sends " : "")
-      << (units ? sent_in_words(trainer.plan().examples_per_unit) + "; " : std::string())
-      << "neighbours differ by adding or removing " << trainer.sampler().unit()
+  out << sampling_in_words(trainer) << ", clip norm " << m.clip_norm
+      << (plan.clip_schedule.constant() ? "" : " (scheduled)") << ", noise multiplier "
+      << range(trainer.ledger(), noise_multiplier)
+      << (plan.correlation.independent() ? ""
+                                         : ", noise correlated by " + in_words(plan.correlation))
+      << ", " << trainer.ledger().steps() << " steps; " << (units ? "a sampled unit sends " : "")
+      << (units ? sent_in_words(plan.examples_per_unit) + "; " : std::string())
+      << declared_in_words(trainer.ledger()) << neighbours_in_words(trainer)
       << "; the data-set size, " << std::llround(m.expected_batch / m.sampling_rate)
-      << (units ? " units" : " examples")
+      << (units && !plan.blocks ? " units" : " examples")
       << ", is treated as public; the released model is protected, intermediate states "
          "are not";
+  if (const auto& initial = trainer.plan().initial) {
+    out << "; it began with a model, " << in_words(*initial);
+  }
   return out.str();
 }
 
 }  // namespace
 
-std::string no_claim(const Plan& plan, bool seed_is_secret, bool poisson) {
+std::string no_claim(const Plan& plan, bool seed_is_secret, Sampling sampling) {
   if (!plan.recipe.no_claim.empty()) return std::string(plan.recipe.no_claim);
   if (plan.mechanism.noise_multiplier == 0.0) return "the noise multiplier is 0";
   if (!seed_is_secret) return "the seed was fixed, so the noise can be predicted";
-  if (!poisson) {
+  if (sampling == Sampling::shuffled) {
     return "batches of a fixed size are not Poisson samples, which the accountants assume";
+  }
+  if (!plan.correlation.independent() && !plan.blocks) {
+    return "what Poisson samples save is not known for noise that is correlated";
   }
   return "";
 }
@@ -61,7 +115,7 @@ std::string no_claim(const Plan& plan, bool seed_is_secret, bool poisson) {
 namespace {
 
 std::string no_claim_now(const Trainer& trainer) {
-  return no_claim(trainer.plan(), trainer.draws_in_secret(), trainer.sampler().poisson());
+  return no_claim(trainer.plan(), trainer.draws_in_secret(), trainer.sampler().sampling());
 }
 
 }  // namespace
@@ -81,6 +135,10 @@ Claim claim(const Trainer& trainer, double delta) {
   result.epsilon = epsilon(trainer.ledger(), delta, accountant);
   result.holds = std::isfinite(result.epsilon);
   result.because = result.holds ? in_words(trainer) : "no finite epsilon holds at this delta";
+  if (takes_sampling(trainer.ledger(), accountant)) {
+    result.confidence = kMonteCarloConfidence;
+    result.because += "; epsilon was computed by sampling, and is right with probability 1 - 1e-6";
+  }
   return result;
 }
 
@@ -121,8 +179,8 @@ double least_noise_in_ulps(const Plan& plan, float largest_first_weight) {
   double least = std::numeric_limits<double>::infinity();
   double variance = 0.0;
   for (Step t = 1; t <= plan.steps; ++t) {
-    const double sigma = event_of(plan, t).noise_multiplier;
-    const double clip = plan.mechanism.clip_norm * plan.clip_schedule.factor(t, plan.steps);
+    const double sigma = noise_multiplier(plan, t);
+    const double clip = clip_norm(plan, t);
     const double rate = plan.table_rate * plan.rate_schedule.factor(t, plan.steps);
     const double std = sigma > 0.0 ? rate * sigma * clip / plan.mechanism.expected_batch : 0.0;
     if (std > 0.0) least = std::min(least, std);

@@ -15,11 +15,12 @@ struct Claim {
   double epsilon = 0.0;  // meaningful only if it holds
   double delta = 0.0;
   Accountant accountant = Accountant::rdp;
-  std::string because;  // the mechanism in words, or why nothing is claimed
+  double confidence = 1.0;  // below 1 if epsilon was computed by sampling: how sure it is
+  std::string because;      // the mechanism in words, or why nothing is claimed
 };
 
 // Returns why nothing may be claimed for a run of this plan; empty if something may.
-std::string no_claim(const Plan& plan, bool seed_is_secret, bool poisson);
+std::string no_claim(const Plan& plan, bool seed_is_secret, Sampling sampling);
 
 // Returns why nothing may be claimed for the steps that the trainer took, or that were taken in the
 // state it was restored from; empty if something may.

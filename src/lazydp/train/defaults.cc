@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 
 namespace lazydp {
 namespace {
@@ -112,21 +113,33 @@ Defaults defaults_for_file(std::uint64_t records, Record record, const Recipe& r
 
 namespace {
 
-// Returns the square root of the sum over all steps of the squares of their noise, in units of
-// base rate x noise multiplier x clip norm / expected batch. Long plans are looked at here and
-// there: schedules are smooth.
+// Returns the deviation of the noise that all steps add up to, in units of base rate x noise
+// multiplier x clip norm / expected batch. A noise cell counts for the sum of what the steps that
+// use it make of it. Long plans are looked at here and there, for schedules are smooth, and at all
+// of the last cells, which only a few steps use.
 double root_of_summed_noise(const Plan& plan) {
   constexpr Step kLooks = 1000;
-  const Step looks = std::min(plan.steps, kLooks);
+  const std::span<const double> bands = plan.correlation.bands();
+  const auto square_at = [&](Step cell) {
+    double weight = 0.0;
+    for (std::size_t j = 0; j < bands.size() && j <= plan.steps - cell; ++j) {
+      const Step t = cell + static_cast<Step>(j);
+      weight += bands[j] * plan.rate_schedule.factor(t, plan.steps) *
+                plan.noise_schedule.factor(t, plan.steps) *
+                plan.clip_schedule.factor(t, plan.steps);
+    }
+    return weight * weight;
+  };
+  const auto last = std::min(plan.steps, static_cast<Step>(bands.size() - 1));
+  const Step others = plan.steps - last;
+  const Step looks = std::min(others, kLooks);
   double sum = 0.0;
   for (Step i = 0; i < looks; ++i) {
-    const auto t = static_cast<Step>((std::uint64_t{i} * plan.steps) / looks + 1);
-    const double factor = plan.rate_schedule.factor(t, plan.steps) *
-                          plan.noise_schedule.factor(t, plan.steps) *
-                          plan.clip_schedule.factor(t, plan.steps);
-    sum += factor * factor;
+    sum += square_at(static_cast<Step>((std::uint64_t{i} * others) / looks + 1));
   }
-  return std::sqrt(sum / looks * plan.steps);
+  if (looks > 0) sum = sum / looks * others;
+  for (Step cell = others + 1; cell <= plan.steps; ++cell) sum += square_at(cell);
+  return std::sqrt(sum);
 }
 
 double table_rate_by_noise(double largest, const Plan& plan) {

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 #include <sstream>
 #include <string>
+#include <variant>
 
 #include "lazydp/base/error.h"
 #include "lazydp/random/cell.h"
@@ -17,6 +19,30 @@ constexpr double kLeastClipNorm = 1e-12;
 void require(bool ok, const char* name, double value, const char* allowed) {
   if (ok) return;
   throw UserError(std::string(name) + " is " + std::to_string(value) + "; it must be " + allowed);
+}
+
+// Throws UserError for noise that cannot be correlated, or whose cost in blocks is not known.
+void require_accountable(const Plan& plan) {
+  const bool correlated = !plan.correlation.independent();
+  if ((correlated || plan.blocks) && !plan.noise_schedule.constant()) {
+    throw UserError("noise-schedule is '" + plan.noise_schedule.text() +
+                    "', but a block of steps " +
+                    (correlated ? "whose noise is correlated " : "in the order of the data ") +
+                    "has one noise multiplier: that is what its cost is known for");
+  }
+  if (!correlated) return;
+  if (!traits_of(plan.recipe.noise).adds_all_noise()) {
+    throw UserError("correlation is given, but " + std::string(plan.recipe.name) +
+                    (plan.recipe.clips() ? " leaves out the noise of rows that are not in use, and "
+                                           "later steps take back in part what earlier ones added"
+                                         : " adds no noise") +
+                    "; use dpsgd-f, lazydp-no-ans or lazydp, or --correlation independent");
+  }
+  if (plan.table_rule != TableRule::sgd) {
+    throw UserError("table-optimizer is '" + std::string(table_rule_name(plan.table_rule)) +
+                    "', under which the noise of steps is independent; use --table-optimizer sgd, "
+                    "or --correlation independent");
+  }
 }
 
 }  // namespace
@@ -45,51 +71,114 @@ void Plan::validate() const {
             << ", or 32-bit floats cannot tell how long a gradient is";
     throw UserError(message.str());
   }
+  require_accountable(*this);
 }
 
-namespace {
-
-Ledger after(const Plan& plan, Ledger spent, Step now, Step last) {
-  for (Step t = now + 1; t <= last; ++t) spent.record(event_of(plan, t));
-  return spent;
+void require_counted(const Plan& plan, const Sampler& sampler) {
+  constexpr const char* kMust = "; the ledger must count what is done";
+  const Sampling sampling = sampler.sampling();
+  if (sampling == Sampling::poisson && sampler.rate() != plan.mechanism.sampling_rate) {
+    throw PrivacyError("the sampler's rate is " + std::to_string(sampler.rate()) +
+                       " and the mechanism's " + std::to_string(plan.mechanism.sampling_rate) +
+                       kMust);
+  }
+  const bool in_blocks = sampling == Sampling::stream || sampling == Sampling::balls_in_bins;
+  if (!plan.blocks && !in_blocks) return;
+  const bool counted =
+      plan.blocks && in_blocks &&
+      (plan.blocks->sampling == BlockSampling::stream) == (sampling == Sampling::stream) &&
+      plan.blocks->separation <= sampler.separation() &&
+      plan.blocks->times >= sampler.participations();
+  if (!counted) {
+    throw PrivacyError(
+        "the sampler is " + std::string(sampling_name(sampling)) + ", with " +
+        std::to_string(sampler.separation()) +
+        " steps from one participation to the next, and the plan counts another one" + kMust);
+  }
 }
 
-}  // namespace
-
-SampledGaussian event_of(const Plan& plan, Step t) {
-  const double sigma = plan.mechanism.noise_multiplier * plan.noise_schedule.factor(t, plan.steps);
-  return {plan.mechanism.sampling_rate, plan.recipe.noise == NoisePolicy::none ? 0.0 : sigma, 1};
+double noise_multiplier(const Plan& plan, Step t) {
+  if (plan.recipe.noise == NoisePolicy::none) return 0.0;
+  return plan.mechanism.noise_multiplier * plan.noise_schedule.factor(t, plan.steps);
 }
 
-double noise_for(const Plan& plan, Step now, const Ledger& spent) {
+PrivacyEvent event_of(const Plan& plan, Step t, Step before_block) {
+  const double sigma = noise_multiplier(plan, t);
+  if (!plan.blocks) return SampledGaussian{plan.mechanism.sampling_rate, sigma, 1};
+  const BlockRules& rules = *plan.blocks;
+  const std::uint64_t steps = plan.steps - before_block;
+  const std::uint64_t fit = (steps - 1) / rules.separation + 1;
+  const std::span<const double> bands = plan.correlation.bands();
+  return CorrelatedGaussian{.bands = {bands.begin(), bands.end()},
+                            .noise_multiplier = sigma,
+                            .allowed = {.steps = steps,
+                                        .separation = rules.separation,
+                                        .times = std::min(rules.times, fit)},
+                            .sampling = rules.sampling,
+                            .after_step = before_block,
+                            .disjoint = rules.disjoint,
+                            .steps = 1};
+}
+
+Step step_before_block(const Ledger& ledger) {
+  if (ledger.empty()) return 0;
+  const auto* block = std::get_if<CorrelatedGaussian>(&ledger.events().back());
+  return block != nullptr ? static_cast<Step>(block->after_step) : 0;
+}
+
+Ledger ledger_through(const Plan& plan, const Progressed& so_far, Step last) {
+  Ledger ledger = so_far.spent;
+  if (plan.blocks && last > so_far.now) {  // steps of a block are alike
+    auto block = std::get<CorrelatedGaussian>(event_of(plan, last, so_far.before_block));
+    block.steps = last - so_far.now;
+    ledger.record(PrivacyEvent(block));
+    return ledger;
+  }
+  for (Step t = so_far.now + 1; t <= last; ++t) ledger.record(event_of(plan, t));
+  return ledger;
+}
+
+Ledger spent_before(const Plan& plan) {
+  Ledger ledger;
+  if (plan.initial) ledger.append(plan.initial->spent);
+  return ledger;
+}
+
+Progressed at_beginning(const Plan& plan) {
+  return {0, spent_before(plan), 0};
+}
+
+double noise_for(const Plan& plan, const Progressed& so_far) {
   const auto ledger = [&](double noise_multiplier) {
     Plan trial = plan;
     trial.mechanism.noise_multiplier = noise_multiplier;
-    return after(trial, spent, now, trial.steps);
+    return ledger_through(trial, so_far, trial.steps);
   };
   const Budget& budget = *plan.budget;
-  if (spent.steps() == 0) return noise_for_budget(budget, ledger, plan.accountant);
+  const std::uint64_t steps = so_far.spent.steps();
+  if (steps == 0) return noise_for_budget(budget, ledger, plan.accountant);
   if (const auto noise = find_noise_for_budget(budget, ledger, plan.accountant)) return *noise;
-  const double before = epsilon(spent, budget.delta, plan.accountant);
+  const double before = epsilon(so_far.spent, budget.delta, plan.accountant);
   if (!std::isfinite(before)) {
-    throw PrivacyError("nothing can be claimed after " + std::to_string(spent.steps()) +
+    throw PrivacyError("nothing can be claimed after " + std::to_string(steps) +
                        " steps without noise; give --noise-multiplier to go on without a claim");
   }
   std::ostringstream message;
-  message << "epsilon is " << budget.epsilon << ", of which " << spent.steps()
-          << " steps have spent " << before
-          << ": no noise is enough for more steps; raise epsilon, or release what there is";
+  message << "epsilon is " << budget.epsilon << ", of which " << steps << " steps "
+          << (so_far.now == 0 ? "of the initial model " : "") << "have spent " << before
+          << ": no noise is enough for more steps; raise epsilon"
+          << (so_far.now == 0 ? "" : ", or release what there is");
   throw PrivacyError(message.str());
 }
 
-Step last_affordable_step(const Plan& plan, Step now, const Ledger& spent) {
+Step last_affordable_step(const Plan& plan, const Progressed& so_far) {
   if (!plan.budget) return plan.steps;
   const auto affords = [&](Step last) {
-    return epsilon(after(plan, spent, now, last), plan.budget->delta, plan.accountant) <=
+    return epsilon(ledger_through(plan, so_far, last), plan.budget->delta, plan.accountant) <=
            plan.budget->epsilon;
   };
-  if (plan.steps <= now || affords(plan.steps)) return plan.steps;
-  Step within = now;
+  if (plan.steps <= so_far.now || affords(plan.steps)) return plan.steps;
+  Step within = so_far.now;
   Step beyond = plan.steps;
   while (beyond - within > 1) {
     const Step middle = within + (beyond - within) / 2;
@@ -103,7 +192,7 @@ namespace {
 // Returns the standard deviation of the noise on the sum of step t: 0 without sigma, even for an
 // infinite clip norm.
 double noise_std(const Plan& plan, Step t) {
-  const double sigma = event_of(plan, t).noise_multiplier;
+  const double sigma = noise_multiplier(plan, t);
   return sigma > 0.0 ? sigma * clip_norm(plan, t) : 0.0;
 }
 

@@ -7,10 +7,19 @@
 #include "lazydp/base/error.h"
 #include "lazydp/base/text/json.h"
 #include "lazydp/data/samplers.h"
+#include "lazydp/train/correlation_text.h"
 
 namespace lazydp {
 
 namespace {
+
+// The names of the tensors that do not train, without "weight" and "bias".
+Json json_of(const FrozenParts& frozen) {
+  Json names = Json::array();
+  for (const std::size_t k : frozen.tables) names.push_back("tables." + std::to_string(k));
+  for (const std::string& layer : frozen.layers) names.push_back(layer);
+  return names;
+}
 
 // JSON has no infinity.
 Json number(double value) {
@@ -37,6 +46,15 @@ Json json_of(const Plan& plan) {
                {"dense_optimizer", dense_rule_name(plan.dense_rule)},
                {"accountant", accountant_name(plan.accountant)}};
   if (plan.table_rule != TableRule::sgd) json["table_optimizer"] = table_rule_name(plan.table_rule);
+  if (!plan.correlation.independent()) json["correlation"] = text_of(plan.correlation);
+  if (plan.blocks) {
+    const BlockRules& rules = *plan.blocks;
+    Json& json_of_rules = json["participation"] = {{"separation", rules.separation}};
+    if (rules.times != kAnyNumberOfTimes) json_of_rules["times"] = rules.times;
+    if (rules.disjoint) json_of_rules["disjoint_data"] = true;
+  }
+  if (plan.initial) json["initial_model"] = json_of(*plan.initial);
+  if (!plan.frozen.empty()) json["frozen"] = json_of(plan.frozen);
   if (plan.examples_per_unit != 1) {
     json["examples_per_unit"] =
         plan.examples_per_unit == kEveryExampleOfAUnit ? Json("all") : Json(plan.examples_per_unit);

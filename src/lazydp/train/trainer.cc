@@ -26,6 +26,7 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
       performance_(performance),
       seed_(seed),
       model_(model),
+      trained_model_(model, plan.frozen),
       weights_(tables),
       storage_(storage),
       sampler_(sampler),
@@ -35,19 +36,18 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
              performance.settle_ahead || exchange_->asks_ahead() ? LookAhead::on : LookAhead::off,
              performance.read_ahead ? Reading::ahead : Reading::on_the_spot),
       method_(make_gradient_method(plan.recipe.clip, pooling, performance.materialize_bytes)),
-      dense_(plan.dense_rule, model.parameters().size()),
+      dense_(plan.dense_rule, model.parameters().size(), trained_parameters(model, plan.frozen),
+             plan.correlation),
       tables_(make_table_optimizer(
           {.rule = plan.table_rule,
            .policy = plan.recipe.noise,
            .decay = plan.weight_decay > 0.0 ? WeightDecay::on : WeightDecay::off,
-           .passes = performance.passes},
+           .passes = performance.passes,
+           .correlation = plan.correlation,
+           .frozen = plan_.frozen.tables},
           tables, noise_)) {
   plan_.validate();
-  if (sampler.poisson() && sampler.rate() != plan.mechanism.sampling_rate) {
-    throw PrivacyError("the sampler's rate is " + std::to_string(sampler.rate()) +
-                       " and the mechanism's " + std::to_string(plan.mechanism.sampling_rate) +
-                       "; the ledger must count what is done");
-  }
+  require_counted(plan, sampler);
   check(sampler.examples_per_unit() == plan.examples_per_unit, "units send what the plan says");
   if (storage.in_files() && plan.recipe.writes_every_row()) {
     throw UserError(std::string(plan.recipe.name) +
@@ -57,7 +57,8 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
     throw UserError("tables under momentum are kept in memory: their momenta are as large as they");
   }
   tables_.clock->reserve(plan.steps);
-  last_step_ = last_affordable_step(plan_, 0, ledger_);
+  ledger_ = spent_before(plan_);
+  last_step_ = last_affordable_step(plan_, at_beginning(plan_));
 }
 
 const StepReport& Trainer::step(bool stop) {
@@ -75,7 +76,7 @@ const StepReport& Trainer::step(bool stop) {
   stages_.lap(Stage::forward);
   SentGradients sent;
   const auto send = [&](auto tables) { sent = std::move(pooled).send(tables, stages_); };
-  method_->compute(model_, batch, clip_norm(plan_, t), gradient_, stages_, std::ref(send));
+  method_->compute(trained_model_, batch, clip_norm(plan_, t), gradient_, stages_, std::ref(send));
   PendingSum dense = exchange_->begin_sum(gradient_.dense, tallies(batch, stop));
 
   tables_.optimizer->apply(t, std::move(sent).receive(stages_), stages_);
@@ -102,11 +103,16 @@ void Trainer::require_may_step() const {
 }
 
 void Trainer::restore(Ledger spent, std::string no_claim) {
-  check(ledger_.empty(), "a trainer is restored before its first step");
+  check(report_.step == 0, "a trainer is restored before its first step");
   ledger_ = std::move(spent);
+  if (now() == 0) ledger_.begin_run();  // what was spent before is another run's
   no_claim_before_ = std::move(no_claim);
   tables_.clock->reserve(plan_.steps);
-  last_step_ = last_affordable_step(plan_, now(), ledger_);
+  last_step_ = last_affordable_step(plan_, {now(), ledger_, tables_.clock->before_block()});
+}
+
+Ledger Trainer::planned_ledger() const {
+  return ledger_through(plan_, {now(), ledger_, tables_.clock->before_block()}, last_step_);
 }
 
 TrainingState Trainer::state() {
@@ -122,7 +128,7 @@ TrainingState Trainer::state() {
 // Records the step's mechanism in the ledger before anything is computed under it.
 Step Trainer::open_step() {
   const Step t = now() + 1;
-  ledger_.record(event_of(plan_, t));
+  ledger_.record(event_of(plan_, t, tables_.clock->before_block()));
   return tables_.clock->open(table_step(plan_, t));
 }
 

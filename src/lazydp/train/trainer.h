@@ -16,6 +16,7 @@
 #include "lazydp/data/samplers.h"
 #include "lazydp/embedding/storage/table_files.h"
 #include "lazydp/embedding/table.h"
+#include "lazydp/model/frozen_parts.h"
 #include "lazydp/model/model.h"
 #include "lazydp/noise/dense_optimizer.h"
 #include "lazydp/noise/table_optimizer.h"
@@ -100,13 +101,16 @@ class Trainer {
 
   const Plan& plan() const { return plan_; }
   const Ledger& ledger() const { return ledger_; }
+  // Returns the ledger as it will be after last_step().
+  Ledger planned_ledger() const;
   const Seed& seed() const { return seed_; }
   const Sampler& sampler() const { return sampler_; }
   Microbatches microbatches() const { return method_->microbatches(); }
 
-  // Returns whether neither the noise nor the Poisson samples can be predicted.
+  // Returns whether neither the noise nor, where privacy relies on that, the samples can be
+  // predicted.
   bool draws_in_secret() const {
-    return seed_.secret() && (!sampler_.poisson() || sampler_.secret());
+    return seed_.secret() && (!relies_on_secrecy(sampler_.sampling()) || sampler_.secret());
   }
 
   // Returns why nothing may be claimed for the steps before those that this trainer took, in the
@@ -124,6 +128,7 @@ class Trainer {
   Performance performance_;
   Seed seed_;
   Model& model_;
+  PartlyFrozenModel trained_model_;
   std::span<Table> weights_;
   TableStorage storage_;
   const Sampler& sampler_;

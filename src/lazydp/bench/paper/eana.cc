@@ -74,7 +74,7 @@ void count_leaks(Measurer& measurer, Findings& findings) {
     told.push_back(fixed(finding.proven_epsilon, 2) + outcome(finding.verdict));
   }
   findings.comparisons.push_back(
-      {"rows never noised, EANA and LazyDP", "EANA: those that nobody accessed",
+      {"rows never noised, EANA and LazyDP", "EANA: those that no example accessed",
        told[0] + " and " + told[2],
        "after " + std::to_string(setting.steps) + " steps on " +
            size_text(static_cast<double>(setting.shape.table_bytes())) +

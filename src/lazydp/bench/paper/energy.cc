@@ -29,11 +29,11 @@ Findings energy(Measurer& measurer) {
   for (const Measured& each : m.measured) {
     const double ratio = a_step(each) / a_step(m.of("sgd"));
     findings.sheet.add(
-        {cell(m.table_bytes()), std::string(each.recipe.name),
+        {cell(m.table_bytes()), std::string(each.recipe().name),
          readable ? cell(*each.spent.joules / each.times.steps()) : "not readable here",
          cell(each.spent.cpu_seconds / each.times.steps()), cell(ratio),
          std::string(name_of(Standing::measured))});
-    chart.groups.emplace_back(each.recipe.name);
+    chart.groups.emplace_back(each.recipe().name);
     chart.series[0].bars.push_back({.value = ratio});
   }
   findings.pictures.push_back({"", svg_of(chart)});

@@ -21,7 +21,7 @@ ModelShape shape_of(std::string_view model, double table_bytes) {
 
 const Measured& Measurement::of(std::string_view algorithm) const {
   const auto found =
-      std::ranges::find(measured, algorithm, [](const Measured& m) { return m.recipe.name; });
+      std::ranges::find(measured, algorithm, [](const Measured& m) { return m.recipe().name; });
   check(found != measured.end(), "an experiment asks for what it had measured");
   return *found;
 }
@@ -99,7 +99,7 @@ StepParts parts_of(const Measured& measured) {
   StepParts parts;
   parts.forward = times.stage_ms(Stage::forward);
   parts.per_batch = times.stage_ms(Stage::backward_again) + times.stage_ms(Stage::weight_gradients);
-  (measured.recipe.clips() ? parts.per_example : parts.per_batch) +=
+  (measured.recipe().clips() ? parts.per_example : parts.per_batch) +=
       times.stage_ms(Stage::backward) + times.stage_ms(Stage::norms);
   parts.update = times.noise_ms();
   for (const Stage stage : {Stage::dedup, Stage::gradient_update, Stage::dense_update}) {

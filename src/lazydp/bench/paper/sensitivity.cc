@@ -91,11 +91,9 @@ std::string models_of(const std::vector<Variation>& variations) {
 
 }  // namespace
 
-double Study::mean_gain() const {
-  return mean_of(outcomes, &Outcome::gain);
-}
-double Study::mean_far_gain() const {
-  return mean_of(outcomes, &Outcome::far_gain);
+Outcome Study::mean_outcome() const {
+  return {.gain = mean_of(outcomes, &Outcome::gain),
+          .far_gain = mean_of(outcomes, &Outcome::far_gain)};
 }
 std::string Study::overheads() const {
   const auto [least, most] = std::ranges::minmax(overhead_shares);

@@ -26,8 +26,7 @@ struct Study {
   std::vector<Outcome> outcomes;        // one for each variation in memory
   std::vector<double> overhead_shares;  // LazyDP's overhead / its step, by variation
 
-  double mean_gain() const;
-  double mean_far_gain() const;
+  Outcome mean_outcome() const;
   std::string overheads() const;  // "8.9 % to 11.9 %"
 };
 

@@ -8,6 +8,14 @@
 #include "lazydp/bench/paper/settings.h"
 
 namespace lazydp::paper {
+namespace {
+
+std::string gains_text(const Measurer& measurer, const Outcome& outcome) {
+  return times_text(outcome.gain) + " at " + human_bytes(measurer.scale().table_bytes) + "; " +
+         times_text(outcome.far_gain) + " extrapolated to 96 GB";
+}
+
+}  // namespace
 
 Findings models(Measurer& measurer) {
   std::vector<Variation> variations;
@@ -19,11 +27,10 @@ Findings models(Measurer& measurer) {
   Study found = study(measurer, "Sensitivity to the model", variations);
   found.findings.comparisons = {
       {"LazyDP faster than DP-SGD(F), mean of RMC1, 2, 3", "52.7x at 96 GB",
-       times_text(found.mean_gain()) + " at " + human_bytes(measurer.scale().table_bytes) + "; " +
-           times_text(found.mean_far_gain()) + " extrapolated to 96 GB",
+       gains_text(measurer, found.mean_outcome()),
        "embedding-heavy: many look-ups a step, so that LazyDP has more to do"},
       {"LazyDP's overhead, share of its step", "8.9 % to 11.9 %", found.overheads(),
-       "rows of 32 floats: finding who is late weighs more beside what they get"}};
+       "rows of 32 floats: finding the late rows weighs more beside what they get"}};
   return found.findings;
 }
 
@@ -35,11 +42,9 @@ Findings pooling(Measurer& measurer) {
     variations.push_back({"pooling " + std::to_string(lookups), setting});
   }
   Study found = study(measurer, "Sensitivity to pooling", variations);
-  const Outcome& last = found.outcomes.back();
   found.findings.comparisons = {
       {"LazyDP faster than DP-SGD(F) at pooling 30", "16.7x at 96 GB",
-       times_text(last.gain) + " at " + human_bytes(measurer.scale().table_bytes) + "; " +
-           times_text(last.far_gain) + " extrapolated to 96 GB",
+       gains_text(measurer, found.outcomes.back()),
        "the gain falls with pooling in both: look-ups grow and the eager noise does not"},
       {"LazyDP's overhead over pooling 1 to 30", "not stated", found.overheads(),
        "thirty times the ids to look at, in one pass"}};
@@ -57,8 +62,7 @@ Findings skew(Measurer& measurer) {
   Study found = study(measurer, "Sensitivity to skew", variations);
   found.findings.comparisons = {
       {"LazyDP faster than DP-SGD(F), mean over skews", "129x at 96 GB",
-       times_text(found.mean_gain()) + " at " + human_bytes(measurer.scale().table_bytes) + "; " +
-           times_text(found.mean_far_gain()) + " extrapolated to 96 GB",
+       gains_text(measurer, found.mean_outcome()),
        "skew leaves fewer distinct rows to settle; look-ups follow Zipf's law, the paper's come "
        "from a data set"},
       {"LazyDP's overhead, share of its step", "under 14 %", found.overheads(),

@@ -17,9 +17,9 @@ Findings table_accesses(Measurer& measurer) {
                  "rows", {"read", "written"}, ChartAxis::Scale::logarithmic);
   for (const Measured& each : m.measured) {
     findings.sheet.add({cell(m.table_bytes()), cell(static_cast<double>(m.options.batch)),
-                        std::string(each.recipe.name), cell(each.times.rows_read()),
+                        std::string(each.recipe().name), cell(each.times.rows_read()),
                         cell(each.times.rows_written()), std::string(name_of(Standing::counted))});
-    chart.groups.emplace_back(each.recipe.name);
+    chart.groups.emplace_back(each.recipe().name);
     chart.series[0].bars.push_back({.value = each.times.rows_read()});
     chart.series[1].bars.push_back({.value = each.times.rows_written()});
   }

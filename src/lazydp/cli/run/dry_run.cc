@@ -8,6 +8,7 @@
 #include "lazydp/base/memory.h"
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/run/disk_needs.h"
+#include "lazydp/cli/run/initial_options.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/training_run.h"
@@ -45,7 +46,10 @@ double estimated_step_seconds(RunOptions options) {
       std::ceil(static_cast<double>(options.batch) * options.examples_sent()));
   options.task = {
       .name = "a trial", .what = AccessLaw{}, .file = nullptr, .timing_examples = examples};
+  options.sampling = Sampling::poisson;
+  options.plan.blocks.reset();
   options.performance.read_ahead = false;
+  options.initial.reset();
   options.table_folder.reset();
   const auto data = make_timing_dataset({.examples = options.task.examples(),
                                          .dense_features = shape.dense_features(),
@@ -86,16 +90,16 @@ std::string training_in_words(const RunOptions& options) {
 void dry_run(const RunOptions& options, const Output& output) {
   const Plan& plan = options.plan;
   const bool units = options.task.file && options.task.file->units;
-  const Step last = last_affordable_step(plan, 0, {});
+  const Step last = last_affordable_step(plan, at_beginning(plan));
   require_affordable(plan, 0, last);
-  Ledger ledger;
-  for (Step t = 1; t <= last; ++t) ledger.record(event_of(plan, t));
-  const std::string why = no_claim(plan, !options.seed, options.sampling == Sampling::poisson);
+  const Ledger ledger = ledger_through(plan, at_beginning(plan), last);
+  const std::string why = no_claim(plan, !options.seed, options.sampling);
   const double cost = why.empty() ? epsilon(ledger, options.delta, plan.accountant) : 0.0;
   if (!plan.budget) warn_of_large_epsilon(cost);
   const MemoryNeeds needs = needs_of(options);
   const double seconds = estimated_step_seconds(options);
 
+  const std::string beginning = beginning_in_words(options);
   if (std::ostream* out = output.report()) {
     *out << plan.recipe.name << " on " << options.model.shape.name << ", " << options.task.name
          << ": " << with_commas(last) << " steps of "
@@ -109,7 +113,8 @@ void dry_run(const RunOptions& options, const Output& output) {
                        "), noise multiplier " + shortest(plan.mechanism.noise_multiplier) +
                        ", sampling rate " + shortest(plan.mechanism.sampling_rate)
                  : "no claim: " + why)
-         << "\n  training " << training_in_words(options) << "\n  memory   "
+         << "\n  training " << training_in_words(options)
+         << (beginning.empty() ? "" : "\n  begins   " + beginning) << "\n  memory   "
          << human_bytes(needs.total()) << " of "
          << human_bytes(static_cast<double>(available_memory())) << " available (tables "
          << human_bytes(needs.tables) << ", history " << human_bytes(needs.history) << ")\n"

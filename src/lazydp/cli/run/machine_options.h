@@ -1,6 +1,6 @@
 #pragma once
-// What of the machine a run uses, and where its randomness comes from: threads, kernels, the folder
-// of tables in files, the seed. None of it changes what may be claimed, but for a fixed seed.
+// Chooses what a run uses of the machine: threads, kernels, the folder of tables in files, and the
+// seed of its randomness. None of it changes what may be claimed, except for a fixed seed.
 
 #include <cstdint>
 #include <optional>

@@ -51,7 +51,6 @@ void take_sizes_of(const FlagTexts& given, const TrainingFile& data, ModelShape&
   shape.pooling = 1;
   shape.bottom.front() = data.file->dense_features();
   shape.name = given.model ? *given.model + " for this data" : "a model for this data";
-  if (!given.model) shape.interaction = Interaction::linear_concat_dot;
 }
 
 }  // namespace
@@ -73,16 +72,21 @@ std::vector<RowId> parse_rows(const std::string& text) {
   return rows;
 }
 
-ModelChoice choose_model(const FlagTexts& given, const TrainingFile* data) {
+ModelChoice choose_model(const FlagTexts& given, const TrainingFile* data,
+                         const std::optional<ModelShape>& initial) {
   ModelChoice choice;
   choice.named = given.model.value_or("small");
   if (given.scale) choice.scale = positive("scale", *given.scale);
   if (given.scale && given.rows) {
     throw UserError("scale and rows are both given; rows says how many rows there are by itself");
   }
-  ModelShape& shape = choice.shape = named_shape(choice.named, choice.scale);
+  const bool as_before = initial && !given.model && !given.scale;
+  ModelShape& shape = choice.shape = as_before ? *initial : named_shape(choice.named, choice.scale);
 
-  if (data != nullptr) take_sizes_of(given, *data, shape);
+  if (data != nullptr) {
+    take_sizes_of(given, *data, shape);
+    if (!given.model && !as_before) shape.interaction = Interaction::linear_concat_dot;
+  }
   if (given.rows) shape.table_rows = parse_rows(*given.rows);
   if (given.dim) shape.bottom.back() = shape.dim = whole_number("dim", *given.dim, 1, kAnySize);
   if (given.bottom) shape.bottom = parse_widths("bottom", *given.bottom);

@@ -19,9 +19,10 @@ namespace lazydp::cli {
 std::vector<RowId> parse_rows(const std::string& text);
 
 // With a data file the tables and the dense features are those of its schema, and unless a model is
-// named the rest is small: dim 16, one hidden layer of 64. Throws UserError unless such a model can
-// be built.
-ModelChoice choose_model(const FlagTexts& given, const TrainingFile* data = nullptr);
+// named the rest is small: dim 16, one hidden layer of 64; or as that of the initial model, if the
+// run has one. Throws UserError unless such a model can be built.
+ModelChoice choose_model(const FlagTexts& given, const TrainingFile* data = nullptr,
+                         const std::optional<ModelShape>& initial = {});
 
 // Returns nothing if no --data is given. Opens no file. Throws UserError for flags that do not go
 // together and shares that leave no examples to train on.

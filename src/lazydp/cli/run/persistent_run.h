@@ -10,6 +10,7 @@
 #include "lazydp/base/types.h"
 #include "lazydp/checkpoint/checkpoint_folder.h"
 #include "lazydp/cli/flags.h"
+#include "lazydp/cli/run/lifetime_run.h"
 #include "lazydp/cli/run/metrics_log.h"
 #include "lazydp/cli/run/run_directory.h"
 #include "lazydp/random/seed.h"
@@ -73,6 +74,7 @@ struct PersistentRun {
   // Called once the checkpoint was read and found whole, before the first step.
   std::function<void()> goes_on;
   std::optional<Trial> trial = {};
+  std::optional<LifetimeRun> lifetime = {};  // the ledger that it spends from, on the first rank
 };
 
 // Throws PrivacyError, with every difference, for settings that are not those of the checkpoint.

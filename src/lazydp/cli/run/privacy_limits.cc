@@ -19,7 +19,7 @@ void require_small_delta(const FlagTexts& given, double delta, std::uint64_t exa
   throw UserError("delta is '" + given.delta.value_or(shortest(delta)) +
                   "'; it must be below 1 / " + with_commas(static_cast<double>(examples)) +
                   " examples or units, " + shortest(least) +
-                  ", or somebody's data may be given away whole; --force takes it all the same");
+                  ", or a person's data may be given away whole; --force takes it all the same");
 }
 
 void warn_of_large_epsilon(double epsilon) {

@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/run/initial_options.h"
 #include "lazydp/cli/run/training_health.h"
 #include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"
@@ -25,6 +26,10 @@ std::string privacy_in_words(const Claim& claim) {
   if (!claim.holds) return "no claim: " + claim.because;
   return "epsilon " + fixed_up(claim.epsilon, 2) + " at delta " + shortest(claim.delta) + " (" +
          std::string(accountant_name(claim.accountant)) + " accountant)";
+}
+
+bool units_in_batches(const RunOptions& options) {
+  return options.task.file && options.task.file->units && options.sampling != Sampling::stream;
 }
 
 std::string name_of(const Finished& run) {
@@ -83,7 +88,9 @@ void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
                   "the end of training, or about timing.");
   for (const Finished& run : runs) {
     const RowId fewest = std::ranges::min(run.options.model.shape.table_rows);
-    const double ulps = least_noise_in_ulps(run.options.plan, largest_first_weight(fewest));
+    const float largest =
+        run.options.initial ? run.options.initial->largest_weight() : largest_first_weight(fewest);
+    const double ulps = least_noise_in_ulps(run.options.plan, largest);
     if (!run.result.claim.holds || ulps >= kFineEnough) continue;
     print_paragraph(out,
                     "Careful: the least noise of a step is " + fixed(ulps, 1) +
@@ -103,7 +110,7 @@ void print_claims(std::ostream& out, const std::vector<Finished>& runs) {
     if (!run.result.claim.holds || run.options.delta < 1.0 / examples) continue;
     print_paragraph(out, "Careful: delta " + shortest(run.options.delta) + " is not below 1 / " +
                              with_commas(examples) +
-                             " examples; that allows somebody's data to be given away.");
+                             " examples; that allows a person's data to be given away.");
   }
 }
 
@@ -168,11 +175,11 @@ void print_report(std::ostream& out, const Finished& run) {
       << name_of(run) << " on " << options.model.shape.name << ", " << options.task.in_words()
       << ": " << with_commas(result.steps) << " steps of "
       << with_commas(static_cast<double>(options.batch))
-      << (options.task.file && options.task.file->units ? " units (" : " examples (")
-      << (options.sampling == Sampling::poisson ? "Poisson" : "shuffled") << "), "
-      << (result.ranks > 1 ? std::to_string(result.ranks) + " ranks x " : "") << result.threads
-      << (result.threads == 1 ? " thread, " : " threads, ") << human_duration(result.seconds)
-      << "\n\n";
+      << (units_in_batches(options) ? " units (" : " examples (")
+      << (options.sampling == Sampling::poisson ? "Poisson" : sampling_name(options.sampling))
+      << "), " << (result.ranks > 1 ? std::to_string(result.ranks) + " ranks x " : "")
+      << result.threads << (result.threads == 1 ? " thread, " : " threads, ")
+      << human_duration(result.seconds) << "\n\n";
   if (options.task.file) print_file(out, options);
   if (options.task.learnable()) {
     const auto beside_best = [](double value, double best) {
@@ -186,6 +193,9 @@ void print_report(std::ostream& out, const Finished& run) {
             fixed(result.held_out.calibration, 3));
   }
   row(out, "training loss", fixed(result.loss, 4) + "   (mean of the last tenth)");
+  if (const std::string begun = beginning_in_words(options); !begun.empty()) {
+    row(out, "begins", begun);
+  }
   row(out, "privacy", privacy_in_words(result.claim));
   print_budget(out, run);
   row(out, "speed",

@@ -96,6 +96,14 @@ auto show_settled(const ModelShape& shape, Progress& progress) {
       };
 }
 
+// Returns where tables in files find an initial model's rows as long as the run lasts: in its
+// folder, if it has one.
+std::string keep_initial_rows(const RunOptions& options, PersistentRun* kept) {
+  if (!options.initial || !options.table_folder || kept == nullptr) return "";
+  kept->folder.begin_with_rows(options.initial->file(), options.initial->model().blake2b);
+  return kept->folder.settled_rows();
+}
+
 // Saves the state if the run has a folder, and says how to continue.
 [[noreturn]] void stop(Trainer& trainer, PersistentRun* kept, int signal, Progress& progress) {
   progress.end();
@@ -158,12 +166,14 @@ void require_memory_for(const RunOptions& options) {
 ReleasedModel release_run(const RunOptions& options, std::unique_ptr<Trainer> trainer,
                           PersistentRun& kept, const std::optional<Metrics>& metrics,
                           Progress& progress) {
+  const Ledger spent = trainer->ledger();
   ReleasedModel model = release(std::move(trainer),
                                 {.delta = options.delta,
                                  .shape = options.model.shape,
                                  .data = card_of(options.task),
                                  .metrics = metrics},
                                 kept.folder, show_settled(options.model.shape, progress));
+  if (kept.lifetime) kept.lifetime->publish(spent);
   model.write(kept.directory.model());
   return model;
 }
@@ -196,12 +206,14 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
                             : same_seed(options);
   TrainingRun run(options, *task.train, seed,
                   goes_on ? TrainingRun::Weights::zero : TrainingRun::Weights::initial,
-                  kept != nullptr ? std::optional(kept->run()) : std::nullopt, ranks());
+                  kept != nullptr ? std::optional(kept->run()) : std::nullopt, ranks(),
+                  goes_on ? "" : keep_initial_rows(options, kept));
   Trainer& trainer = *run.trainer;
   if (goes_on) kept->folder.restore(*kept->from, trainer);
   if (kept != nullptr) kept->from.reset();
 
   require_affordable(trainer.plan(), trainer.now(), trainer.last_step());
+  if (kept != nullptr && kept->lifetime) kept->lifetime->reserve(trainer);
   RunResult result;
   progress.begin(std::string(options.plan.recipe.name), trainer.last_step(), trainer.now());
   const Stopwatch training;

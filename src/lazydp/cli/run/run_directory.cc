@@ -42,13 +42,15 @@ std::string config_text(const FlagTexts& given) {
 }
 
 Json settings_of(const RunOptions& options) {
-  return {{"plan", json_of(options.plan)},
-          {"delta", options.delta},
-          {"model", json_of(options.model.shape)},
-          {"data", identity_of(options.task)},
-          {"examples", options.task.examples()},
-          {"sampling", options.sampling == Sampling::poisson ? "poisson" : "shuffled"},
-          {"seed", options.seed ? "fixed" : "secret"}};
+  Json settings = {{"plan", json_of(options.plan)},
+                   {"delta", options.delta},
+                   {"model", json_of(options.model.shape)},
+                   {"data", identity_of(options.task)},
+                   {"examples", options.task.examples()},
+                   {"sampling", sampling_name(options.sampling)},
+                   {"seed", options.seed ? "fixed" : "secret"}};
+  if (options.before_data > 0) settings["before_data"] = options.before_data;
+  return settings;
 }
 
 std::optional<Passphrase> choose_passphrase(const FlagTexts& given) {
@@ -114,7 +116,7 @@ bool RunDirectory::released() const {
 FlagTexts RunDirectory::config() const {
   FlagTexts given;
   read_config_file(path_ + "/config.toml", flags_of_runs(), given);
-  // Of runs that earlier versions began, a unit sends one example.
+  // In runs that earlier versions began a unit sends one example.
   if (given.privacy_unit && *given.privacy_unit != "example" && !given.examples_per_unit) {
     given.examples_per_unit = "1";
   }

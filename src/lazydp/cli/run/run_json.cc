@@ -24,7 +24,7 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"ranks", result.ranks},
       {"settle", settle_name(options.performance)},
       {"stages", stages_name(options.performance)},
-      {"sampling", options.sampling == Sampling::poisson ? "poisson" : "shuffled"},
+      {"sampling", sampling_name(options.sampling)},
       {"sampling_rate", plan.mechanism.sampling_rate},
       {"clip_norm", plan.mechanism.clip_norm},
       {"noise_multiplier", plan.mechanism.noise_multiplier},
@@ -58,6 +58,10 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"accountant", accountant_name(claim.accountant)},
       {"claim", claim.holds ? claim.because : "none: " + claim.because},
   };
+  const Json of_plan = json_of(plan);
+  for (const char* key : {"initial_model", "frozen"}) {
+    if (of_plan.contains(key)) json[key] = of_plan[key];
+  }
   if (plan.budget) {
     json["budget"] = {{"epsilon", plan.budget->epsilon},
                       {"spent", result.budget_spent},

@@ -10,8 +10,11 @@
 #include "lazydp/base/parallel.h"
 #include "lazydp/base/text/toml.h"
 #include "lazydp/cli/parse_value.h"
+#include "lazydp/cli/run/initial_options.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
+#include "lazydp/cli/run/sampling_options.h"
+#include "lazydp/privacy/lifetime_ledger.h"
 #include "lazydp/random/cell.h"
 #include "lazydp/random/noise_source.h"
 #include "lazydp/train/defaults.h"
@@ -21,62 +24,6 @@
 namespace lazydp::cli {
 namespace {
 
-void refuse_both(const Text& a, const char* a_name, const Text& b, const char* b_name) {
-  if (!a || !b) return;
-  throw UserError(std::string(a_name) + " is '" + *a + "' and " + b_name + " is '" + *b +
-                  "'; give one of the two");
-}
-
-// Sampling rate and expected batch: each follows from the other and the public size of the data.
-void choose_batch(const FlagTexts& given, const Defaults& defaults, RunOptions& run) {
-  refuse_both(given.batch, "batch", given.sampling_rate, "sampling-rate");
-  const std::uint64_t examples = run.task.examples();
-  Mechanism& mechanism = run.plan.mechanism;
-  if (given.sampling_rate) {
-    mechanism.sampling_rate = fraction("sampling-rate", *given.sampling_rate);
-    mechanism.expected_batch = mechanism.sampling_rate * static_cast<double>(examples);
-  } else {
-    const std::uint64_t batch =
-        given.batch ? whole_number("batch", *given.batch, 1, examples) : defaults.batch;
-    mechanism.expected_batch = static_cast<double>(batch);
-    mechanism.sampling_rate = mechanism.expected_batch / static_cast<double>(examples);
-  }
-  run.batch = static_cast<std::uint64_t>(std::max(1.0, std::round(mechanism.expected_batch)));
-  if (run.sampling == Sampling::poisson) return;
-  mechanism.expected_batch = static_cast<double>(run.batch);  // every batch has this size
-  mechanism.sampling_rate = mechanism.expected_batch / static_cast<double>(examples);
-}
-
-Step steps_of(double epochs, const RunOptions& run, Step taken = 0) {
-  const double steps = std::max(1.0, std::round(epochs * static_cast<double>(run.task.examples()) /
-                                                run.plan.mechanism.expected_batch)) +
-                       static_cast<double>(taken);
-  if (steps > static_cast<double>(kLastStep)) {
-    throw UserError("epochs " + std::to_string(epochs) + " make " + std::to_string(steps) +
-                    " steps; there can be at most " + std::to_string(kLastStep));
-  }
-  return static_cast<Step>(steps);
-}
-
-// Counts from the steps that a run has taken, if --more-steps or --more-epochs is given.
-Step choose_steps(const FlagTexts& given, const Defaults& defaults, const RunOptions& run,
-                  Step taken) {
-  refuse_both(given.steps, "steps", given.epochs, "epochs");
-  refuse_both(given.more_steps, "more-steps", given.more_epochs, "more-epochs");
-  const auto& [whole, whole_name] =
-      given.steps ? std::pair(given.steps, "steps") : std::pair(given.epochs, "epochs");
-  refuse_both(whole, whole_name, given.more_steps, "more-steps");
-  refuse_both(whole, whole_name, given.more_epochs, "more-epochs");
-  if (given.more_steps) {
-    return taken +
-           static_cast<Step>(whole_number("more-steps", *given.more_steps, 1, kLastStep - taken));
-  }
-  if (given.more_epochs) return steps_of(positive("more-epochs", *given.more_epochs), run, taken);
-  if (given.steps) return static_cast<Step>(whole_number("steps", *given.steps, 1, kLastStep));
-  if (given.epochs) return steps_of(positive("epochs", *given.epochs), run);
-  return defaults.epochs > 0.0 ? steps_of(defaults.epochs, run) : defaults.steps;
-}
-
 Schedule choose_rate_schedule(const FlagTexts& given, const Defaults& defaults, Step steps) {
   if (given.lr_schedule) return Schedule::parse(*given.lr_schedule);
   return {.shape = defaults.shape, .warmup = static_cast<Step>(defaults.warmup * steps)};
@@ -84,15 +31,6 @@ Schedule choose_rate_schedule(const FlagTexts& given, const Defaults& defaults, 
 
 Schedule schedule_or_constant(const Text& text) {
   return text ? Schedule::parse(*text) : Schedule{};
-}
-
-// Without noise there is no claim that needs Poisson sampling, and it is usual to read the data
-// once an epoch: that learns a little more from as many steps.
-Sampling choose_sampling(const FlagTexts& given, const Recipe& recipe, bool units) {
-  constexpr std::array<std::pair<std::string_view, Sampling>, 2> kWays = {
-      {{"poisson", Sampling::poisson}, {"shuffled", Sampling::shuffled}}};
-  if (given.sampling) return choice("sampling", *given.sampling, kWays);
-  return recipe.noise == NoisePolicy::none && !units ? Sampling::shuffled : Sampling::poisson;
 }
 
 // By default delta is below one in the number of examples: a larger delta would allow disclosing an
@@ -118,15 +56,31 @@ void choose_budget(const FlagTexts& given, const Defaults& defaults, RunOptions&
     throw PrivacyError("epsilon is '" + *given.epsilon + "', but nothing can be claimed for " +
                        std::string(plan.recipe.name) + ": " + std::string(plan.recipe.no_claim));
   }
-  if (!usual && run.sampling != Sampling::poisson) {
+  if (!usual && run.sampling == Sampling::shuffled) {
     throw PrivacyError(
         "epsilon is '" + *given.epsilon +
-        "', but nothing can be claimed for shuffled batches; use --sampling poisson");
+        "', but nothing can be claimed for shuffled batches; use --sampling poisson, stream or "
+        "balls-in-bins");
   }
-  if (given.noise_multiplier) return;
+  if (given.noise_multiplier || given.ledger_runs) return;
   plan.mechanism.noise_multiplier = noise_for(plan);
   run.calibrated = true;
   if (!plan.recipe.no_claim.empty()) plan.budget.reset();
+}
+
+// Chooses the noise with which so many runs like this one fit into the ledger of their data.
+void choose_noise_of_ledger(const FlagTexts& given, RunOptions& run) {
+  if (!given.ledger_runs) return;
+  refuse_both(given.ledger_runs, "ledger-runs", given.noise_multiplier, "noise-multiplier");
+  const auto planned = [&run](double noise) {
+    Plan plan = run.plan;
+    plan.mechanism.noise_multiplier = noise;
+    return ledger_through(plan, {}, plan.steps);
+  };
+  constexpr std::uint64_t kMostRuns = 1'000'000;
+  run.plan.mechanism.noise_multiplier =
+      noise_for_runs(LifetimeFile(*given.ledger).read().terms(),
+                     whole_number("ledger-runs", *given.ledger_runs, 1, kMostRuns), planned);
 }
 
 Step choose_eval_every(const FlagTexts& given, const DataSource& task) {
@@ -172,10 +126,6 @@ TableRule choose_table_rule(const FlagTexts& given) {
   refuse("table-optimizer", *given.table_optimizer, "sgd or momentum");
 }
 
-bool protects_units(const FlagTexts& given) {
-  return given.privacy_unit && *given.privacy_unit != "example";
-}
-
 std::uint64_t choose_examples_per_unit(const FlagTexts& given) {
   if (!protects_units(given)) {
     if (!given.examples_per_unit) return 1;
@@ -204,13 +154,14 @@ double value_or(const Text& text, const char* name, Parse parse, double otherwis
 }  // namespace
 
 double RunOptions::examples_sent() const {
-  if (!task.file || !task.file->units) return 1.0;
+  if (!task.file || !task.file->units || sampling == Sampling::stream) return 1.0;
   const PrivacyUnits& units = *task.file->units;
   return static_cast<double>(units.sent(plan.examples_per_unit)) /
          static_cast<double>(units.size());
 }
 
 FlagTexts with_choices(FlagTexts given, const RunOptions& options) {
+  given = with_blocks(std::move(given), options);
   if (!options.task.file) return given;
   const Plan& plan = options.plan;
   const auto keep = [](Text& flag, std::string_view value) {
@@ -238,7 +189,8 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   RunOptions run;
   const auto file = choose_data_file(given);
   const std::shared_ptr<const TrainingFile> data = file ? open_training_file(*file) : nullptr;
-  run.model = choose_model(given, data.get());
+  run.initial = choose_initial_weights(given);
+  run.model = choose_model(given, data.get(), run.initial ? run.initial->shape() : std::nullopt);
   run.task = choose_source(given, run.model, data);
   require_dense_features(run);
   const Defaults defaults =
@@ -248,8 +200,9 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
 
   Plan& plan = run.plan;
   plan.recipe = recipe;
-  run.sampling = choose_sampling(given, recipe, data && data->units);
-  choose_batch(given, defaults, run);
+  if (run.initial) plan.initial = run.initial->model();
+  plan.frozen = choose_frozen(given, run);
+  choose_sampling(given, defaults, run);
   plan.steps = choose_steps(given, defaults, run, taken);
   plan.examples_per_unit = choose_examples_per_unit(given);
   plan.mechanism.clip_norm =
@@ -263,8 +216,10 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   plan.clip_schedule = schedule_or_constant(given.clip_schedule);
   run.delta = choose_delta(given, defaults, run.task.examples());
   if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
-  choose_budget(given, defaults, run);
   plan.table_rule = choose_table_rule(given);
+  choose_blocks(given, run);
+  choose_noise_of_ledger(given, run);
+  choose_budget(given, defaults, run);
   plan.dense_rule = choose_dense_rule(given, defaults);
   const Rates rates = rates_for(defaults, plan);
   plan.table_rate = value_or(given.lr, "lr", positive, rates.tables);
@@ -273,9 +228,6 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
 
   run.performance = choose_performance(given);
   run.performance.read_ahead = data != nullptr;
-  if (data && data->units && run.sampling != Sampling::poisson) {
-    throw UserError("sampling is 'shuffled'; units are sampled by Poisson sampling only");
-  }
   run.seed = choose_seed(given);
   run.eval_every = choose_eval_every(given, run.task);
   run.table_folder = choose_table_folder(given);
@@ -287,6 +239,7 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
         "and are kept in memory; use --table-optimizer sgd, or --table-storage memory");
   }
   run.eval_examples = choose_eval_examples(given);
+  require_sound_beginning(given, run);
   return run;
 }
 

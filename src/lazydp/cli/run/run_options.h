@@ -2,6 +2,7 @@
 // All decisions for one training run: the flags that were given, and defaults elsewhere.
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -9,17 +10,21 @@
 #include "lazydp/cli/run/machine_options.h"
 #include "lazydp/cli/run/model_and_data_options.h"
 #include "lazydp/data/samplers.h"
+#include "lazydp/release/initial_weights.h"
 #include "lazydp/train/plan.h"
 
 namespace lazydp::cli {
 
 struct RunOptions {
   ModelChoice model;
+  std::shared_ptr<const InitialWeights> initial;  // null: it begins with random weights
   DataSource task;
   Plan plan;
   Performance performance;
   Sampling sampling = Sampling::poisson;
-  std::uint64_t batch = 0;  // the expected batch, rounded
+  std::uint64_t batch = 0;          // the expected batch, rounded
+  std::uint64_t places_a_step = 0;  // of a stream: places of the data, some of which are empty
+  Step before_data = 0;             // of a stream: the step after this one took the first of them
   double delta = 0.0;
   std::optional<std::uint64_t> seed;        // none: from the operating system
   bool calibrated = false;                  // the noise multiplier was chosen to meet the budget
@@ -27,7 +32,7 @@ struct RunOptions {
   std::optional<std::string> table_folder;  // folder of tables in files; none: in memory
   std::uint64_t eval_examples = 0;          // scored in each evaluation; all if there are no more
 
-  // Returns how many examples a sampled unit sends, on average.
+  // Returns how many examples one of a batch sends, on average: more than one if it is a unit.
   double examples_sent() const;
 };
 

@@ -89,6 +89,17 @@ std::string stages_picture(const Finished& run) {
   return svg_of(chart);
 }
 
+std::string batch_in_words(const RunOptions& options) {
+  const bool units = options.task.file && options.task.file->units;
+  switch (options.sampling) {
+    case Sampling::poisson: return units ? " units expected" : " examples expected";
+    case Sampling::shuffled: return " examples, shuffled";
+    case Sampling::stream: return " examples, in the order of the data";
+    case Sampling::balls_in_bins: return units ? " units in bins" : " examples in bins";
+  }
+  throw InternalError("unknown Sampling");
+}
+
 std::vector<std::vector<std::string>> numbers_of(const Finished& run) {
   const auto& [options, result] = run;
   const Plan& plan = options.plan;
@@ -99,10 +110,7 @@ std::vector<std::vector<std::string>> numbers_of(const Finished& run) {
                    with_commas(static_cast<double>(options.task.examples())) +
                    (options.task.file && options.task.file->units ? " units" : " examples")},
       {"steps", with_commas(result.steps) + " of " +
-                    with_commas(static_cast<double>(options.batch)) +
-                    (options.sampling != Sampling::poisson           ? " examples, shuffled"
-                     : options.task.file && options.task.file->units ? " units expected"
-                                                                     : " examples expected")},
+                    with_commas(static_cast<double>(options.batch)) + batch_in_words(options)},
       {"learning rates", shortest(plan.table_rate) + " (tables, " +
                              std::string(table_rule_name(plan.table_rule)) + "), " +
                              shortest(plan.dense_rate) + " (MLPs, " +

@@ -38,7 +38,7 @@ class SearchFolder {
   std::uint64_t done() const { return done_; }      // trials that have a score; secret
   std::uint64_t best() const { return best_; }      // number of the best of those, from 1; secret
 
-  // What trial `number` draws.
+  // Return the secret draws of trial `number`.
   std::uint64_t candidate_of(std::uint64_t number, std::uint64_t candidates) const;
   Seed seed_of(std::uint64_t number) const;
   RandomStream score_noise_of(std::uint64_t number) const;

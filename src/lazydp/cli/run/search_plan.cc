@@ -80,9 +80,13 @@ RunOptions choose_candidate(const FlagTexts& flags, const std::string& words) {
   const Recipe& chosen = recipe(flags.algorithm.value_or(std::string(kRecipes.back().name)));
   if (!chosen.no_claim.empty()) refuse_candidate(words, chosen.no_claim);
   RunOptions options = choose_run(flags);
-  const std::string why =
-      no_claim(options.plan, !options.seed, options.sampling == Sampling::poisson);
+  const std::string why = no_claim(options.plan, !options.seed, options.sampling);
   if (!why.empty()) refuse_candidate(words, why);
+  if (!spent_before(options.plan).empty()) {
+    refuse_candidate(words,
+                     "its initial model has spent some epsilon, which the search does not count; "
+                     "release the best of a search without it, or begin with a public model");
+  }
   return options;
 }
 
@@ -110,9 +114,7 @@ std::uint64_t units_to_score(const RunOptions& options, const FlagTexts& flags) 
 
 Ledger ledger_of(Plan plan, double noise_multiplier) {
   plan.mechanism.noise_multiplier = noise_multiplier;
-  Ledger ledger;
-  for (Step t = 1; t <= plan.steps; ++t) ledger.record(event_of(plan, t));
-  return ledger;
+  return ledger_through(plan, {}, plan.steps);
 }
 
 // Candidates whose trainings cost the same under the same noise.
@@ -126,7 +128,8 @@ struct Kind {
 bool fits(double each, const Budget& all, std::map<std::string, Kind>& kinds,
           PrivateSearch& search) {
   search.training.clear();
-  for (auto& [name, kind] : kinds) {
+  for (auto& named : kinds) {
+    Kind& kind = named.second;
     const auto noise = find_noise_for_budget(
         {each, all.delta}, [&](double sigma) { return ledger_of(kind.plan, sigma); },
         Accountant::rdp);

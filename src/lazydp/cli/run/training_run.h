@@ -27,9 +27,11 @@ Layout layout_of(const RunOptions& options, int ranks);
 struct TrainingRun {
   enum class Weights : std::uint8_t { initial, zero };
 
-  // `run` is its folder, if it has one.
+  // `run` is its folder, if it has one. `rows_file` is where tables in files find the rows of an
+  // initial model that they have not needed yet; empty: in the model itself.
   TrainingRun(const RunOptions& options, const Dataset& data, const Seed& seed, Weights weights,
-              const std::optional<std::string>& run = {}, Communicator& ranks = alone());
+              const std::optional<std::string>& run = {}, Communicator& ranks = alone(),
+              const std::string& rows_file = "");
 
   Layout layout;
   ModelAndTables model_and_tables;

@@ -18,6 +18,7 @@
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/kernels/noise.h"
 #include "lazydp/model/gemm.h"
+#include "lazydp/train/correlation_text.h"
 #include "lazydp/train/defaults.h"
 #include "lazydp/train/memory_needs.h"
 #include "lazydp/train/model_and_tables.h"
@@ -29,7 +30,7 @@ namespace {
 // Returns the normals a second that an algorithm that noises every row draws and adds. None for the
 // other algorithms.
 std::optional<double> noise_speed(const BenchOptions& options, const Measured& contender) {
-  if (!contender.recipe.writes_every_row()) return std::nullopt;
+  if (!contender.recipe().writes_every_row()) return std::nullopt;
   const double elements = static_cast<double>(options.model.shape.table_bytes()) / sizeof(float);
   return elements / (contender.times.noise_ms() * 1e-3);
 }
@@ -43,7 +44,7 @@ double lateness_of(const std::vector<Measured>& measured) {
 }
 
 StageTimes stages_without_data(const BenchOptions& options, const Measured& m) {
-  StageTimes stages = m.times.stages_ms(m.recipe, options.performance.passes);
+  StageTimes stages = m.times.stages_ms(m.recipe(), options.performance.passes);
   std::erase_if(stages, [](const auto& stage) {
     return stage.first == kStageNames[static_cast<std::size_t>(Stage::data)];
   });
@@ -52,19 +53,21 @@ StageTimes stages_without_data(const BenchOptions& options, const Measured& m) {
 
 void print_times(std::ostream& out, const BenchOptions& options,
                  const std::vector<Measured>& measured) {
-  const int kName = options.examples_per_unit > 0 ? 30 : 16;
+  std::size_t longest = 14;
+  for (const Measured& m : measured) longest = std::max(longest, m.name().size());
+  const int name_width = static_cast<int>(longest) + 2;
   constexpr int kNumber = 10;
   const auto cell = [&](const std::string& text) {
     out << std::right << std::setw(kNumber) << text;
   };
-  out << std::left << std::setw(kName) << "ms a step";
+  out << std::left << std::setw(name_width) << "ms a step";
   for (const char* head : {"median", "min", "p10", "p90", "data", "lateness", "noise/s"})
     cell(head);
   out << "\n";
   for (const Measured& m : measured) {
     const auto& ms = m.times.compute_ms();
     const std::optional<double> speed = noise_speed(options, m);
-    out << std::left << std::setw(kName) << m.name();
+    out << std::left << std::setw(name_width) << m.name();
     for (const double p : {0.5, 0.0, 0.1, 0.9}) cell(fixed(quantile(ms, p), 2));
     cell(fixed(m.times.stage_ms(Stage::data), 2));
     cell(fixed(m.lateness, 1));
@@ -100,8 +103,8 @@ void print_bench(std::ostream& out, const BenchOptions& options,
       << "\n\n";
   print_times(out, options, measured);
   out << "\n  data: drawing the batch, not part of a step here. lateness: steps that the rows of a "
-         "batch\n  have waited for their noise, on average. noise/s: normals made and added by "
-         "who gives\n  every row its noise at every step.\n\n";
+         "batch\n  have waited for their noise, on average. noise/s: normals a second, where every "
+         "row\n  gets noise at every step.\n\n";
   print_ratios(out, measured);
 }
 
@@ -128,8 +131,9 @@ Json json_of(const BenchOptions& options, const std::vector<Measured>& measured)
   for (const Measured& m : measured) {
     const auto& ms = m.times.compute_ms();
     const std::optional<double> speed = noise_speed(options, m);
-    json["results"].push_back({{"algorithm", m.recipe.name},
-                               {"examples_per_unit", m.examples_per_unit},
+    json["results"].push_back({{"algorithm", m.recipe().name},
+                               {"examples_per_unit", m.entry.examples_per_unit},
+                               {"correlation", text_of(m.entry.correlation)},
                                {"step_ms",
                                 {{"median", median(ms)},
                                  {"min", quantile(ms, 0.0)},
@@ -202,6 +206,8 @@ BenchOptions choose_bench(const FlagTexts& given) {
     bench.examples_per_unit =
         whole_number("examples-per-unit", *given.examples_per_unit, 2, bench.batch);
   }
+  constexpr Participation kAnyRun = {.steps = 1000, .separation = 1000, .times = 1};
+  if (given.correlation) bench.correlation = parse_correlation(*given.correlation, kAnyRun);
   bench.rounds =
       static_cast<Step>(whole_number("rounds", given.rounds.value_or("31"), 1, kMaxRounds));
   bench.seed = choose_seed(given);

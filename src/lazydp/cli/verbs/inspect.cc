@@ -37,6 +37,13 @@ std::string in_words(const Column& column) {
   return text;
 }
 
+std::string holes_in_words(const DataFile& data) {
+  const std::uint64_t holes = data.places() - data.size();
+  if (holes == 0) return "";
+  return "  " + with_commas(static_cast<double>(holes)) +
+         " holes where lines stood that are no examples\n";
+}
+
 void print(std::ostream& out, const DataFile& data) {
   const FileHeader& header = data.header();
   const auto examples = static_cast<double>(data.size());
@@ -45,7 +52,7 @@ void print(std::ostream& out, const DataFile& data) {
       << "  " << with_commas(examples) << " examples, "
       << fixed(100.0 * static_cast<double>(header.positives) / std::max(1.0, examples), 2)
       << " % of them positive\n"
-      << "  " << human_bytes(static_cast<double>(data.bytes())) << ": "
+      << holes_in_words(data) << "  " << human_bytes(static_cast<double>(data.bytes())) << ": "
       << with_commas(static_cast<double>(header.pages)) << " pages of "
       << with_commas(header.page_bytes) << " bytes\n"
       << "  hashed with the public salt " << data.schema().salt << "\n";
@@ -92,6 +99,7 @@ void inspect(const FlagTexts& given) {
   }
   output.write({{"examples", data.size()},
                 {"positives", data.header().positives},
+                {"holes", data.places() - data.size()},
                 {"file_bytes", data.bytes()},
                 {"pages", data.header().pages},
                 {"page_bytes", data.header().page_bytes},

@@ -36,12 +36,9 @@ std::string sentence(const Answer& answer, Accountant accountant) {
 }
 
 Json json_of(const Answer& answer, Accountant accountant) {
-  Json json = {{"epsilon", answer.epsilon},
-               {"delta", answer.delta},
-               {"noise_multiplier", answer.noise_multiplier},
-               {"sampling_rate", answer.sampling_rate},
-               {"steps", answer.steps},
-               {"accountant", accountant_name(accountant)}};
+  Json json = {{"epsilon", answer.epsilon}, {"delta", answer.delta}};
+  json.update(json_of_mechanism(answer));
+  json["accountant"] = accountant_name(accountant);
   if (!std::isfinite(answer.epsilon)) {
     json["epsilon"] = nullptr;  // JSON has no infinity
     json["reason"] = reason(answer);
@@ -84,19 +81,24 @@ void privacy_epsilon(const FlagTexts& given) {
 
 void privacy_noise(const FlagTexts& given) {
   answer(given, Unknown::noise, [](Answer found, Accountant accountant) {
-    found.noise_multiplier = noise_for_budget({found.epsilon, found.delta}, found.sampling_rate,
-                                              found.steps, accountant);
+    const auto ledger = [&found](double noise) {
+      Answer with_noise = found;
+      with_noise.noise_multiplier = noise;
+      return with_noise.ledger();
+    };
+    found.noise_multiplier = noise_for_budget({found.epsilon, found.delta}, ledger, accountant);
     return with_cost(found, accountant);
   });
 }
 
 void privacy_steps(const FlagTexts& given) {
   answer(given, Unknown::steps, [](Answer found, Accountant accountant) {
-    found.steps = max_steps({found.epsilon, found.delta}, found.sampling_rate,
-                            found.noise_multiplier, accountant);
-    if (found.steps >= kMostSteps) {
+    const std::uint64_t most = found.block ? kMostBlockSteps : kMostSteps;
+    const auto ledger = [&found](std::uint64_t steps) { return found.with_steps(steps).ledger(); };
+    found = found.with_steps(max_steps({found.epsilon, found.delta}, ledger, most, accountant));
+    if (found.steps >= most) {
       throw UserError("epsilon is " + shortest(found.epsilon) + ", which pays for all " +
-                      with_commas(static_cast<double>(kMostSteps)) +
+                      with_commas(static_cast<double>(most)) +
                       " steps that a run can have, and for more: give a smaller one, or less "
                       "noise");
     }

@@ -17,6 +17,7 @@
 #include "lazydp/cli/verbs/privacy_question.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/report/chart.h"
+#include "lazydp/train/correlation_text.h"
 
 namespace lazydp::cli {
 
@@ -32,13 +33,21 @@ struct EpsilonCurve {
   std::vector<EpsilonAt> points;  // at least one
 };
 
+std::string note_of(const PrivacyQuestion& question) {
+  const std::string noise = ", noise multiplier " + shortest(question.noise_multiplier);
+  if (!question.block) {
+    return "Poisson sampling rate " + shortest(question.sampling_rate) + noise +
+           "; add or remove one example";
+  }
+  return std::string(block_sampling_name(question.block->sampling)) + ", correlation " +
+         text_of(Correlation(question.block->bands)) + noise + "; one example's line is blank";
+}
+
 // Leaves out infinite points. `question` describes the mechanism; its steps end the axis.
 std::string curve_svg(const PrivacyQuestion& question, const std::vector<EpsilonCurve>& curves) {
   LineChart chart{
       .head = {.title = "Privacy spent over training, at δ = " + shortest(question.delta),
-               .note = "Poisson sampling rate " + shortest(question.sampling_rate) +
-                       ", noise multiplier " + shortest(question.noise_multiplier) +
-                       "; add or remove one example"},
+               .note = note_of(question)},
       .x = {.name = "steps"},
       .y = {.name = "ε"}};
   for (const EpsilonCurve& curve : curves) {
@@ -111,11 +120,10 @@ Json json_of(const PrivacyQuestion& question, const std::vector<EpsilonCurve>& c
     }
     list.push_back({{"accountant", curve.accountant}, {"points", points}});
   }
-  return {{"delta", question.delta},
-          {"noise_multiplier", question.noise_multiplier},
-          {"sampling_rate", question.sampling_rate},
-          {"steps", question.steps},
-          {"curves", list}};
+  Json json = {{"delta", question.delta}};
+  json.update(json_of_mechanism(question));
+  json["curves"] = list;
+  return json;
 }
 
 }  // namespace

@@ -2,40 +2,20 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <optional>
+#include <tuple>
 
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/privacy_limits.h"
+#include "lazydp/cli/run/sampling_options.h"
+#include "lazydp/cli/verbs/privacy_block.h"
 #include "lazydp/privacy/calibration.h"
 
 namespace lazydp::cli {
 namespace {
 
 constexpr double kDefaultDelta = 1e-6;
-
-const std::string& needed(const Text& text, const char* flag, const char* example) {
-  if (text) return *text;
-  throw UserError(std::string(flag) + " is missing; give it, for example --" + flag + " " +
-                  example);
-}
-
-void refuse_answer(const Text& text, const char* flag) {
-  if (!text) return;
-  throw UserError(std::string(flag) + " is '" + *text +
-                  "', but it is what was asked for; leave --" + flag + " out");
-}
-
-void refuse_both(const Text& a, const char* a_name, const Text& b, const char* b_name) {
-  if (!a || !b) return;
-  throw UserError(std::string(a_name) + " is '" + *a + "' and " + b_name + " is '" + *b +
-                  "'; give one of the two");
-}
-
-std::uint64_t choose_examples(const FlagTexts& given) {
-  return whole_number("examples", needed(given.examples, "examples", "200000"), 1,
-                      std::numeric_limits<std::uint64_t>::max());
-}
 
 double choose_rate(const FlagTexts& given) {
   refuse_both(given.batch, "batch", given.sampling_rate, "sampling-rate");
@@ -89,20 +69,46 @@ std::vector<Accountant> choose_accountants(const FlagTexts& given) {
 
 Ledger PrivacyQuestion::ledger() const {
   Ledger ledger;
-  ledger.record({sampling_rate, noise_multiplier, steps});
+  if (block) {
+    CorrelatedGaussian event = *block;
+    event.noise_multiplier = noise_multiplier;
+    event.steps = steps;
+    ledger.record(PrivacyEvent(event));
+  } else {
+    ledger.record({sampling_rate, noise_multiplier, steps});
+  }
   return ledger;
 }
 
+PrivacyQuestion PrivacyQuestion::with_steps(std::uint64_t so_many) const {
+  PrivacyQuestion other = *this;
+  other.steps = so_many;
+  if (block) {
+    other.block->allowed.steps = so_many;
+    other.block->allowed.times = most_participations(block->allowed, so_many);
+  }
+  return other;
+}
+
 PrivacyQuestion choose_question(const FlagTexts& given, Unknown unknown) {
-  PrivacyQuestion question{.sampling_rate = choose_rate(given),
-                           .accountants = choose_accountants(given)};
+  PrivacyQuestion question;
+  question.accountants = choose_accountants(given);
+  const std::optional<BlockSampling> sampling = choose_block_sampling(given);
+  if (sampling) {
+    std::tie(question.block, question.steps) =
+        choose_block(given, *sampling, unknown == Unknown::steps ? Asked::steps : Asked::other);
+  } else {
+    question.sampling_rate = choose_rate(given);
+  }
   if (unknown == Unknown::noise) {
     refuse_answer(given.noise_multiplier, "noise-multiplier");
   } else {
     question.noise_multiplier = zero_or_positive(
         "noise-multiplier", needed(given.noise_multiplier, "noise-multiplier", "1"));
   }
-  if (unknown == Unknown::steps) {
+  if (sampling) {
+    // Its steps were chosen with it.
+  } else if (unknown == Unknown::steps) {
     refuse_answer(given.steps, "steps");
     refuse_answer(given.epochs, "epochs");
   } else {
@@ -124,11 +130,23 @@ PrivacyQuestion choose_question(const FlagTexts& given, Unknown unknown) {
   return question;
 }
 
+Json json_of_mechanism(const PrivacyQuestion& question) {
+  if (question.block)
+    return json_of_block(*question.block, question.noise_multiplier, question.steps);
+  return {{"noise_multiplier", question.noise_multiplier},
+          {"sampling_rate", question.sampling_rate},
+          {"steps", question.steps}};
+}
+
 std::string mechanism_in_words(const PrivacyQuestion& question) {
-  return with_commas(static_cast<double>(question.steps)) +
-         (question.steps == 1 ? " step" : " steps") + ", Poisson sampling rate " +
-         shortest(question.sampling_rate) + ", noise multiplier " +
-         rounded_up(question.noise_multiplier, 6) +
+  const std::string steps = with_commas(static_cast<double>(question.steps)) +
+                            (question.steps == 1 ? " step, " : " steps, ");
+  if (question.block) {
+    return steps + block_in_words(*question.block, question.noise_multiplier, question.steps) +
+           "; the size of the data is treated as public";
+  }
+  return steps + "Poisson sampling rate " + shortest(question.sampling_rate) +
+         ", noise multiplier " + rounded_up(question.noise_multiplier, 6) +
          "; neighbours differ by adding or removing one example; the size of the data is treated "
          "as public";
 }

@@ -18,8 +18,9 @@ void release(const FlagTexts& given) {
   RunDirectory directory =
       first_rank_first([&] { return RunDirectory::existing(given.operands.front()); });
   FlagTexts config = directory.config();
-  // The data may have moved: the checkpoint knows its content.
+  // The data and an initial model may have moved: the checkpoint knows their content.
   if (given.data) config.data = given.data;
+  if (given.init) config.init = given.init;
   if (given.force) config.force = given.force;
   const RunOptions options = choose_run(config);
   require_equal_ranks(options, given);
@@ -28,6 +29,7 @@ void release(const FlagTexts& given) {
 
   PersistentRun kept = first_rank_first(
       [&] { return PersistentRun(std::move(directory), {}, options, choose_passphrase(given)); });
+  kept.lifetime = LifetimeRun::of(config, kept.directory);
   kept.from = kept.folder.open();
   require_same_settings(kept.from->head().settings, settings_of(options));
 

@@ -9,6 +9,7 @@
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/disk_needs.h"
+#include "lazydp/cli/run/next_block.h"
 #include "lazydp/cli/run/persistent_run.h"
 #include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
@@ -31,9 +32,15 @@ FlagTexts merged(FlagTexts config, const FlagTexts& given) {
   }
   if (given.batch) config.sampling_rate.reset();
   if (given.sampling_rate) config.batch.reset();
-  // Another unit sends what is usual for it.
-  if (given.privacy_unit && given.privacy_unit != config.privacy_unit) {
-    config.examples_per_unit.reset();
+  // Another unit sends what is usual for it, and other samples come with other noise.
+  const auto changed = [&](Text FlagTexts::*flag) {
+    return given.*flag && given.*flag != config.*flag;
+  };
+  if (changed(&FlagTexts::privacy_unit)) config.examples_per_unit.reset();
+  if (changed(&FlagTexts::sampling)) config.correlation.reset();
+  if (changed(&FlagTexts::sampling) || changed(&FlagTexts::privacy_unit)) {
+    config.unit_participations.reset();
+    config.unit_gap.reset();
   }
   // A learning rate that was kept for one rule means something else to another.
   if (given.dense_optimizer && given.dense_optimizer != config.dense_optimizer) {
@@ -47,11 +54,13 @@ FlagTexts merged(FlagTexts config, const FlagTexts& given) {
   return config;
 }
 
-// Returns the run's own flags. The command line may give a new path for data that has moved.
+// Returns the run's own flags. The command line may give a new path for data, or an initial
+// model, that has moved.
 FlagTexts as_begun(FlagTexts config, const FlagTexts& given) {
   if (given.force) config.force = given.force;
   const bool moved = config.data && given.data && !std::filesystem::exists(*config.data);
   if (moved) config.data = given.data;
+  if (config.init && given.init && !std::filesystem::exists(*config.init)) config.init = given.init;
   return config;
 }
 
@@ -115,8 +124,8 @@ void require_unfinished(const RunDirectory& directory, const Plan& plan, Step ta
                   " steps; train it further with --more-steps N or --more-epochs X");
 }
 
-// Throws UserError unless weights and rows keep their meaning: weights of one shape cannot start
-// another, nor rows of one hash another.
+// Throws UserError unless weights and rows keep their meaning, weights of one shape cannot start
+// another, nor rows of one hash another, and what a state holds besides them finds its place.
 void require_same_weights(const RunOptions& before, const RunOptions& after) {
   const ModelShape& was = before.model.shape;
   const ModelShape& is = after.model.shape;
@@ -124,6 +133,21 @@ void require_same_weights(const RunOptions& before, const RunOptions& after) {
       was.top != is.top || was.interaction != is.interaction) {
     throw UserError(
         "the run's model has another shape; rows, dim, bottom, top and interaction must stay");
+  }
+  const TableRule rule = before.plan.table_rule;
+  if (rule != after.plan.table_rule) {
+    throw UserError("the run's tables are trained by " + std::string(table_rule_name(rule)) +
+                    ", whose state is part of the run's; table-optimizer must stay");
+  }
+  if (rule != TableRule::sgd && before.plan.frozen.tables != after.plan.frozen.tables) {
+    throw UserError("the run's tables are trained by " + std::string(table_rule_name(rule)) +
+                    ", whose state is part of the run's; the tables that are frozen must stay");
+  }
+  if (before.plan.initial.has_value() != after.plan.initial.has_value() ||
+      (before.plan.initial && json_of(*before.plan.initial) != json_of(*after.plan.initial))) {
+    throw UserError(
+        "the run has begun with another model; --init and --init-is-public are about its beginning "
+        "and must stay");
   }
   if (before.task.file && after.task.file) {
     require_same_columns(*before.task.file->file, *after.task.file->file);
@@ -166,7 +190,7 @@ void settle_for(const RunOptions& before, const RunOptions& after, PersistentRun
 // on it is a flag like any other.
 void calibrate_the_rest(const CheckpointHead& head, RunOptions& options, FlagTexts& wanted) {
   double& noise = options.plan.mechanism.noise_multiplier;
-  noise = noise_for(options.plan, head.step, head.spent);
+  noise = noise_for(options.plan, Progressed::in_new_block(head.step, head.spent));
   wanted.noise_multiplier = exact_text(noise);
   // Rates that the user did not give would follow it.
   wanted.lr = exact_text(options.plan.table_rate);
@@ -179,6 +203,10 @@ void put_aside_model(const RunDirectory& directory) {
   const Json card = verified_card(directory.model());
   std::uint64_t steps = 0;
   for (const Json& event : card.at("ledger")) steps += natural<std::uint64_t>(event.at("steps"));
+  const Json::json_pointer before("/plan/initial_model/ledger");
+  if (card.contains(before)) {
+    for (const Json& event : card[before]) steps -= natural<std::uint64_t>(event.at("steps"));
+  }
   const std::string name = directory.model() + "-step-" + std::to_string(steps);
   // The name is taken if a run was ended right here, continued and released the same model again.
   std::error_code error;
@@ -215,6 +243,7 @@ void resume(const FlagTexts& given) {
   PersistentRun kept = first_rank_first([&] {
     return PersistentRun(std::move(directory), keeping, options, choose_passphrase(given));
   });
+  kept.lifetime = LifetimeRun::of(wanted, kept.directory);
   kept.open_checkpoint(back);
   kept.goes_on = [&kept, &wanted] {
     put_aside_model(kept.directory);
@@ -223,7 +252,11 @@ void resume(const FlagTexts& given) {
   if (!kept.from) return run_and_report(options, output, &kept);
 
   const CheckpointHead& head = kept.from->head();
+  place_in_stream(head, options);
   require_not_shorter(options.plan, head.step, head.step, given);
+  if (head.settled || branch || head.settings != settings_of(options)) {
+    declare_new_block(head, given, options, wanted);
+  }
   if (branch && options.calibrated) {
     require_steps_to_calibrate(options.plan, head.step);
     calibrate_the_rest(head, options, wanted);
@@ -234,15 +267,18 @@ void resume(const FlagTexts& given) {
   if (head.settings != settings && !longer && !branch) {
     require_same_settings(head.settings, settings);
   }
-  require_affordable(options.plan, head.step,
-                     last_affordable_step(options.plan, head.step, head.spent));
+  const bool goes_on = !head.settled && head.settings == settings;
+  const Progressed so_far = goes_on ? Progressed::in_block(head.step, head.spent)
+                                    : Progressed::in_new_block(head.step, head.spent);
+  require_affordable(options.plan, head.step, last_affordable_step(options.plan, so_far));
   require_unfinished(kept.directory, options.plan, head.step);
   if (head.settings != settings && (given.steps || given.epochs)) {  // about steps to come
     require_not_shorter(options.plan, head.step + 1, head.step, given);
   }
   require_same_storage(head, options);
   if (head.settings != settings) {
-    const RunOptions before = choose_run(as_begun(config, given));
+    RunOptions before = choose_run(as_begun(config, given));
+    before.before_data = step_before_data(head);
     const Json begun = settings_of(before);
     // An earlier command may have begun to continue from a settled state in another way, and have
     // been ended before the next checkpoint: those steps have drawn noise, so these get another

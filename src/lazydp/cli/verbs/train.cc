@@ -15,7 +15,7 @@ namespace lazydp::cli {
 
 void train(const FlagTexts& as_given) {
   choose_threads(as_given);
-  const FlagTexts asked = with_table_folder_in_full(as_given);
+  const FlagTexts asked = with_ledger_in_full(with_table_folder_in_full(as_given));
   const RunOptions options = choose_run(asked);
   const FlagTexts given = with_choices(asked, options);
   require_equal_ranks(options, given);
@@ -34,6 +34,7 @@ void train(const FlagTexts& as_given) {
     return PersistentRun(RunDirectory::for_run(*given.out, given), keeping, options,
                          choose_passphrase(given));
   });
+  kept.lifetime = LifetimeRun::of(given, kept.directory);
   kept.open_checkpoint();
   if (kept.from) require_same_settings(kept.from->head().settings, settings_of(options));
   run_and_report(options, output, &kept);

@@ -11,6 +11,9 @@ void resume(const FlagTexts& given);          // continues a run's folder
 void release(const FlagTexts& given);         // settles a run and writes its model
 void eval(const FlagTexts& given);            // scores a released model on a data file
 void predict(const FlagTexts& given);         // prints one score a line
+void recommend(const FlagTexts& given);       // prints the best items of each user
+void export_onnx(const FlagTexts& given);     // says who writes ONNX graphs
+void verify(const FlagTexts& given);          // checks a released model against its card
 void bench_steps(const FlagTexts& given);     // times steps of several algorithms, interleaved
 void sweep(const FlagTexts& given);           // trains every point of a grid, into one CSV
 void tune(const FlagTexts& given);            // searches a grid, and pays for the choice
@@ -25,6 +28,7 @@ void privacy_noise(const FlagTexts& given);    // prints the least noise within 
 void privacy_steps(const FlagTexts& given);    // prints the most steps within a budget
 void privacy_delta(const FlagTexts& given);    // prints delta at an epsilon
 void privacy_curve(const FlagTexts& given);    // prints epsilon over steps
+void ledger(const FlagTexts& given);           // makes or prints a ledger of all runs on some data
 void audit(const FlagTexts& given);            // attacks the claim
 void audit_one_run(const FlagTexts& given);    // attacks the claim at full size and in one run
 void algorithms(const FlagTexts& given);       // prints the table of the seven algorithms

@@ -21,6 +21,7 @@ DataFile::DataFile(const std::string& path, std::uint64_t memory)
   read_header();
   larger_than_memory_ = bytes() > memory;
   if (!layout_.fixed()) read_directory();
+  read_holes();
   checked_ = std::make_unique<std::atomic<bool>[]>(header_.pages);
 }
 
@@ -36,10 +37,10 @@ void DataFile::read_header() {
                     "' is not a LazyDP data file; lazydp convert makes one of a log");
   }
   header_ = load<FileHeader>(all.data());
-  if (header_.version != kFileVersion) {
+  if (header_.version != kFileVersion && header_.version != kFileVersionWithHoles) {
     throw UserError("'" + path() + "' is a data file of version " +
-                    std::to_string(header_.version) + "; this program reads version " +
-                    std::to_string(kFileVersion));
+                    std::to_string(header_.version) + "; this program reads versions " +
+                    std::to_string(kFileVersion) + " and " + std::to_string(kFileVersionWithHoles));
   }
   if (header_.schema_bytes > all.size() - sizeof header_) damaged("its header is cut short");
   const std::string_view schema(reinterpret_cast<const char*>(all.data()) + sizeof header_,
@@ -70,34 +71,86 @@ void DataFile::read_header() {
   if (header_.examples > kMaxExamples) damaged("it has too many examples");
   if (!layout_.fixed()) return;
   per_page_ = layout_.per_page(header_.page_bytes);
-  if (header_.pages != (header_.examples + per_page_ - 1) / per_page_ ||
-      header_.directory_pages != 0) {
+  if (header_.pages != (header_.examples + per_page_ - 1) / per_page_) {
     damaged("its pages do not add up to its examples");
   }
 }
 
-void DataFile::read_directory() {
+// Returns the numbers of these pages, whose count is that of their headers: all but the last page
+// are full.
+std::vector<std::uint64_t> DataFile::read_numbers(std::uint64_t first_page,
+                                                  std::uint64_t end_page) const {
   const std::size_t per_page = (header_.page_bytes - sizeof(PageHeader)) / sizeof(std::uint64_t);
-  if (header_.directory_pages != (header_.pages + per_page - 1) / per_page) {
-    damaged("its directory does not fit its pages");
-  }
-  directory_.reserve(header_.pages + 1);
-  for (std::uint64_t i = 0; i < header_.directory_pages; ++i) {
-    const std::span<const std::byte> entries = page(header_.pages + i);
+  std::vector<std::uint64_t> numbers;
+  numbers.reserve((end_page - first_page) * per_page);
+  for (std::uint64_t i = first_page; i < end_page; ++i) {
+    const std::span<const std::byte> entries = page(i);
     const auto head = load<PageHeader>(entries.data());
-    if (page_checksum(entries, header_.pages + i) != head.checksum ||
-        head.count != std::min<std::uint64_t>(per_page, header_.pages - directory_.size())) {
+    const bool full = head.count == per_page;
+    const bool last = i + 1 == end_page && head.count > 0 && head.count <= per_page;
+    if (page_checksum(entries, i) != head.checksum || !(full || last)) {
       damaged("the checksum of its directory is wrong");
     }
     for (std::size_t j = 0; j < head.count; ++j) {
-      directory_.push_back(
+      numbers.push_back(
           load<std::uint64_t>(entries.data() + sizeof head + j * sizeof(std::uint64_t)));
     }
   }
+  return numbers;
+}
+
+namespace {
+
+bool ascend(std::span<const std::uint64_t> numbers) {
+  return std::ranges::adjacent_find(numbers, std::greater_equal<>()) == numbers.end();
+}
+
+}  // namespace
+
+std::uint64_t DataFile::directory_pages() const {
+  if (layout_.fixed()) return 0;
+  const std::size_t per_page = (header_.page_bytes - sizeof(PageHeader)) / sizeof(std::uint64_t);
+  return (header_.pages + per_page - 1) / per_page;
+}
+
+void DataFile::read_directory() {
+  if (header_.directory_pages < directory_pages()) damaged("its directory does not fit its pages");
+  directory_ = read_numbers(header_.pages, header_.pages + directory_pages());
+  if (directory_.size() != header_.pages) damaged("its directory does not fit its pages");
   directory_.push_back(header_.examples);
-  const bool ascends =
-      std::ranges::adjacent_find(directory_, std::greater_equal<>()) == directory_.end();
-  if (directory_.front() != 0 || !ascends) damaged("its directory is not in order");
+  if (directory_.front() != 0 || !ascend(directory_)) damaged("its directory is not in order");
+}
+
+void DataFile::read_holes() {
+  const std::uint64_t first = header_.pages + directory_pages();
+  const std::uint64_t end = header_.pages + header_.directory_pages;
+  const bool may_have = header_.version == kFileVersionWithHoles;
+  if (first > end || (first < end) != may_have) damaged("its pages do not add up to its examples");
+  holes_ = read_numbers(first, end);
+  if (!ascend(holes_) || places() > kMaxExamples ||
+      (!holes_.empty() && holes_.back() >= places())) {
+    damaged("its holes are not in order");
+  }
+}
+
+std::uint64_t DataFile::place_of(ExampleId example) const {
+  // Hole j has holes_[j] - j examples before it.
+  std::uint64_t low = 0;
+  std::uint64_t high = holes_.size();
+  while (low < high) {
+    const std::uint64_t middle = (low + high) / 2;
+    if (holes_[middle] - middle <= example) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return example + low;
+}
+
+ExampleId DataFile::examples_before(std::uint64_t place) const {
+  const auto holes = std::ranges::lower_bound(holes_, place) - holes_.begin();
+  return place - static_cast<std::uint64_t>(holes);
 }
 
 std::vector<RowId> DataFile::table_rows() const {

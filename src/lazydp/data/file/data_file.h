@@ -33,6 +33,15 @@ class DataFile final : public Dataset {
   std::vector<RowId> table_rows() const override;
   void read(std::span<const ExampleId> examples, Batch& batch) const override;
 
+  // Returns how many places the file has, with those at which no example is: where lines stood that
+  // were left out when it was made.
+  std::uint64_t places() const { return header_.examples + holes_.size(); }
+
+  // Returns the place of an example; and how many examples stand before a place. What stands at
+  // other places changes neither.
+  std::uint64_t place_of(ExampleId example) const;
+  ExampleId examples_before(std::uint64_t place) const;
+
   // Returns the hash of this example's value in key column `key`, or 0 if it has no value.
   std::uint64_t key_of(ExampleId example, std::size_t key) const;
 
@@ -46,7 +55,10 @@ class DataFile final : public Dataset {
 
  private:
   void read_header();
+  std::uint64_t directory_pages() const;  // without those of holes
   void read_directory();
+  void read_holes();
+  std::vector<std::uint64_t> read_numbers(std::uint64_t first_page, std::uint64_t end_page) const;
   std::span<const std::byte> page(std::uint64_t number) const;
   std::uint64_t page_of(ExampleId example) const;
   void check_page(std::uint64_t number) const;
@@ -54,8 +66,6 @@ class DataFile final : public Dataset {
   const std::byte* find(ExampleId example) const;
   void prefetch(std::span<const ExampleId> examples) const;
   static std::vector<const std::byte*>& scratch();
-  void shape(std::span<const std::byte* const> records, Batch& batch) const;
-  bool copy(const std::byte* record, std::size_t place, Batch& batch) const;
   [[noreturn]] void damaged(const std::string& what) const;
 
   MappedFile file_;
@@ -66,6 +76,7 @@ class DataFile final : public Dataset {
   const std::byte* pages_ = nullptr;
   std::uint32_t per_page_ = 0;            // where all records have the same size
   std::vector<std::uint64_t> directory_;  // elsewhere: first example of each page
+  std::vector<std::uint64_t> holes_;      // ascending
   std::unique_ptr<std::atomic<bool>[]> checked_;
 };
 

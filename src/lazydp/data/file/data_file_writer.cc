@@ -88,11 +88,12 @@ void DataFileWriter::write_page(std::uint32_t count) {
   if (pending_.size() >= kPendingBytes) flush();
 }
 
-void DataFileWriter::write_directory() {
+// Writes pages of numbers: a directory, or holes.
+void DataFileWriter::write_numbers(const std::vector<std::uint64_t>& numbers) {
   const std::size_t per_page = capacity_ / sizeof(std::uint64_t);
-  for (std::size_t first = 0; first < directory_.size(); first += per_page) {
-    const auto part = bytes_of(directory_).subspan(first * sizeof(std::uint64_t));
-    const std::size_t count = std::min(per_page, directory_.size() - first);
+  for (std::size_t first = 0; first < numbers.size(); first += per_page) {
+    const auto part = bytes_of(numbers).subspan(first * sizeof(std::uint64_t));
+    const std::size_t count = std::min(per_page, numbers.size() - first);
     std::fill(page_.begin(), page_.end(), std::byte{0});
     std::memcpy(page_.data() + sizeof(PageHeader), part.data(), count * sizeof(std::uint64_t));
     write_page(static_cast<std::uint32_t>(count));
@@ -107,7 +108,9 @@ void DataFileWriter::flush() {
 
 void DataFileWriter::commit() {
   if (!offsets_.empty()) end_page();
-  write_directory();
+  write_numbers(directory_);
+  write_numbers(holes_);
+  if (!holes_.empty()) header_.version = kFileVersionWithHoles;
   flush();
   header_.checksum = header_checksum(header_, schema_);
   file_.write_at(0, bytes_of(std::span(&header_, 1)));

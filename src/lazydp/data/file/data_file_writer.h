@@ -12,8 +12,8 @@
 
 namespace lazydp {
 
-// Holds a few pages in memory, and 8 bytes a page where records differ in size. The file appears at
-// commit().
+// Holds a few pages in memory, 8 bytes a page where records differ in size, and 8 bytes a hole. The
+// file appears at commit().
 class DataFileWriter {
  public:
   // `page_bytes` is a power of two that is large enough for at least one record.
@@ -21,6 +21,10 @@ class DataFileWriter {
 
   // Throws IoError when the disk fails.
   void append(const Records& records);
+
+  // Leaves a hole at a place of the file, where a line stood that is no example. Places ascend, and
+  // count examples and holes alike.
+  void leave_hole(std::uint64_t place) { holes_.push_back(place); }
   void commit();
 
   std::uint64_t examples() const { return header_.examples; }
@@ -34,7 +38,7 @@ class DataFileWriter {
   void append(std::span<const std::byte> record);
   void end_page();
   void write_page(std::uint32_t count);
-  void write_directory();
+  void write_numbers(const std::vector<std::uint64_t>& numbers);
   void flush();
 
   RecordLayout layout_;
@@ -46,6 +50,7 @@ class DataFileWriter {
   std::vector<std::byte> records_;      // records of the open page
   std::vector<std::uint32_t> offsets_;  // ends of its records, from the start of the first
   std::vector<std::uint64_t> directory_;
+  std::vector<std::uint64_t> holes_;
   std::vector<std::byte> page_;
   std::vector<std::byte> pending_;  // pages not written yet
 };

@@ -5,6 +5,10 @@
 //   pages of examples               PageHeader, then records
 //   pages of the directory          PageHeader, then the first example of each page; only where
 //                                   records differ in size
+//   pages of holes                  PageHeader, then the places at which no example is, ascending;
+//                                   only in version 2, which is that of files with holes
+//
+// A place is where an example, or a line that is none, stood in what the file was made of.
 //
 // A record: label f32, dense features f32, one u32 row for each categorical column, a u64 hash for
 // each key column, one u32 count for each multi column, then the rows of these, u32. Where records
@@ -27,6 +31,7 @@ static_assert(std::endian::native == std::endian::little, "data files are little
 
 inline constexpr std::uint64_t kFileMagic = 0x0a1a5044797a614cu;  // "Lazy", "DP", 0x1a, newline
 inline constexpr std::uint32_t kFileVersion = 1;
+inline constexpr std::uint32_t kFileVersionWithHoles = 2;
 inline constexpr std::uint32_t kMinPageBytes = 4096;
 inline constexpr std::uint32_t kMaxPageBytes = std::uint32_t{16} << 20;
 
@@ -36,8 +41,8 @@ struct FileHeader {
   std::uint32_t page_bytes = kMinPageBytes;
   std::uint64_t examples = 0;
   std::uint64_t positives = 0;
-  std::uint64_t pages = 0;  // number of pages of examples
-  std::uint64_t directory_pages = 0;
+  std::uint64_t pages = 0;            // number of pages of examples
+  std::uint64_t directory_pages = 0;  // and of holes
   std::uint64_t schema_bytes = 0;
   std::uint64_t content = 0;   // hash of the checksums of all pages, in order
   std::uint64_t checksum = 0;  // checksum of all fields before it and of the schema
@@ -46,7 +51,7 @@ static_assert(sizeof(FileHeader) == 72);
 
 struct PageHeader {
   std::uint64_t checksum = 0;  // checksum of the rest of the page and its number
-  std::uint32_t count = 0;     // number of examples, or of entries of the directory
+  std::uint32_t count = 0;     // number of examples, of entries of the directory, or of holes
   std::uint32_t zero = 0;
 };
 static_assert(sizeof(PageHeader) == 16);

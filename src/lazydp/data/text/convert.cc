@@ -43,6 +43,7 @@ class Part {
   void parse(std::string_view text, bool starts_input) {
     records_.clear();
     bad_.clear();
+    holes_.clear();
     lines_ = blank_ = bad_count_ = 0;
     // Searches lines for NULs only if the part has any.
     const bool nuls = !text.empty() && std::memchr(text.data(), 0, text.size()) != nullptr;
@@ -53,6 +54,7 @@ class Part {
       if (line.ends_with('\r')) line.remove_suffix(1);
       if (line.empty()) {
         ++blank_;
+        if (!(first && has_header_)) leave_hole();
       } else if (std::optional<Complaint> complaint = parse_line(line, first, nuls)) {
         complain(std::move(*complaint));
       }
@@ -70,6 +72,10 @@ class Part {
   std::uint64_t blank() const { return blank_; }
   std::uint64_t bad_count() const { return bad_count_; }
   const std::vector<LocalBad>& bad() const { return bad_; }
+
+  // The places at which there is no example, of all those at which there could be one.
+  const std::vector<std::uint64_t>& holes() const { return holes_; }
+  std::uint64_t places() const { return records_.size() + holes_.size(); }
   const Records& records() const { return records_; }
 
  private:
@@ -84,7 +90,10 @@ class Part {
     return first && has_header_ ? parser_.parse_header(line) : parser_.parse(line, records_);
   }
 
+  void leave_hole() { holes_.push_back(places()); }
+
   void complain(Complaint complaint) {
+    leave_hole();
     ++bad_count_;
     if (bad_.size() < kShown) bad_.push_back({lines_, std::move(complaint)});
   }
@@ -96,6 +105,7 @@ class Part {
   std::uint64_t blank_ = 0;
   std::uint64_t bad_count_ = 0;
   std::vector<LocalBad> bad_;
+  std::vector<std::uint64_t> holes_;
 };
 
 // A block and the results of its parts.
@@ -193,6 +203,8 @@ class Converter {
       result_.lines += part.lines();
       result_.blank += part.blank();
       result_.bad += part.bad_count();
+      for (const std::uint64_t hole : part.holes()) writer_.leave_hole(place_ + hole);
+      place_ += part.places();
       writer_.append(part.records());
     }
     result_.examples = writer_.examples();
@@ -207,7 +219,8 @@ class Converter {
   std::array<Stage, 3> stages_;
   bool reading_was_full_ = false;
   bool parsing_was_full_ = false;
-  std::uint64_t line_ = 0;  // line number in the input that is being written
+  std::uint64_t line_ = 0;   // line number in the input that is being written
+  std::uint64_t place_ = 0;  // of the next example, over all inputs
   Conversion result_;
 };
 
