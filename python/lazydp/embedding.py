@@ -75,7 +75,12 @@ class PrivateEmbeddingBase(Untraceable):
         super()._load_from_state_dict(state_dict, prefix, metadata, *args)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        probe = fn(torch.empty(0, dtype=torch.float32))
+        probe = fn(torch.empty(1, dtype=torch.float32))
+        if probe.is_shared():  # type: ignore[no-untyped-call]
+            raise UserError(
+                "a private table's memory can't be shared with other processes, which would draw "
+                "the same noise; give them state_dict(), or the released model"
+            )
         if probe.dtype != torch.float32 or probe.device.type != "cpu":
             raise UserError(
                 f"a private table was moved to {probe.dtype} on {probe.device}; it must stay "

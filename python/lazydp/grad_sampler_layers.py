@@ -20,7 +20,7 @@ from torch.nn.utils.rnn import PackedSequence
 
 from lazydp._native import UserError
 from lazydp.captures import Calls, Captures
-from lazydp.linear import add_to_sum, plain_copy
+from lazydp.linear import add_to_sum, plain_copy, require_held
 from lazydp.tracing import Untraceable
 
 Sampler = Callable[[nn.Module, list[Tensor], Tensor], dict[nn.Parameter, Tensor]]
@@ -64,6 +64,7 @@ class GradSamplerModule(Untraceable):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute as the plain module does, and keep the call."""
         layer = self._lazydp_layer
+        require_held(self, layer.held[self])
         trains = any(p.requires_grad for p in self.parameters())
         if not (layer.captures.begin_forward() and trains):
             return super().forward(*args, **kwargs)
@@ -140,9 +141,11 @@ class GradSamplerLayers:
         self.captures = captures
         self._kept = kept
         self.names: dict[nn.Module, str] = {}
+        self.held: dict[nn.Module, dict[str, Any]] = {}
         self.parameters: list[nn.Parameter] = []
         for name, module in find_grad_sampled(model):
             self.names[module] = name
+            self.held[module] = dict(module._parameters)
             self._add(module, samplers)
         self._orders = [
             module.register_forward_pre_hook(_before_recurrent)

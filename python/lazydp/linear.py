@@ -14,6 +14,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lazydp._native import UserError
 from lazydp.captures import Calls, Captures
 from lazydp.linear_terms import terms_of
 from lazydp.pass_units import Bucket
@@ -70,6 +71,7 @@ class FactoredLinear:
         """Turn the module into its factored twin, in place."""
         self.name = name
         self.module = module
+        self.held = dict(module._parameters)
         self.captures = captures
         self.anchor = torch.zeros((), requires_grad=True)
         module.__dict__["_lazydp_layer"] = self
@@ -159,6 +161,7 @@ class PrivateLinear(Untraceable, nn.Linear):
         """Compute as nn.Linear does, and keep the factors."""
         require_values(input)
         layer = self._lazydp_layer
+        require_held(self, layer.held)
         trains = any(p.requires_grad for p in layer.parameters)
         if not (layer.captures.begin_forward() and trains):
             return functional.linear(input, self.weight, self.bias)
@@ -183,6 +186,17 @@ def plain_copy(module: nn.Module, plain: type[nn.Module], memo: dict[int, Any]) 
         if not key.startswith("_lazydp") and key != "ft_compute_sample_grad":
             copied.__dict__[key] = deepcopy(value, memo)
     return copied
+
+
+def require_held(module: nn.Module, held: dict[str, Any]) -> None:
+    """Raise UserError if a parameter is not the one that make_private saw."""
+    for key, parameter in held.items():
+        if module._parameters.get(key) is not parameter:
+            kind = type(module).__name__.removeprefix("Private")
+            raise UserError(
+                f"parameter '{key}' of a {kind} was replaced after make_private; copy into it "
+                "instead, or release the model first"
+            )
 
 
 def add_to_sum(parameter: Any, gradient: Tensor) -> None:

@@ -42,9 +42,10 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
                 warnings.simplefilter("ignore")
             super().__init__(accountant=accountant, secure_mode=False)
         self.secure_mode = secure_mode
-        self._tables: Tables | None = None  # this and the next three: of a make_private under way
+        self._tables: Tables | None = None  # this and the next four: of a make_private under way
         self._wrapper: Any = None
         self._units: UnitSampler | None = None
+        self._expected_batch = 0
         self._batch_record = BatchRecord()
         self._choices = ("lazy", "on_read")
         self._factored = True  # whether linear layers are kept as factors
@@ -88,6 +89,9 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
             bounds = split_bounds(arguments["max_grad_norm"], optimizer, self._tables)
         if self._units is not None:
             arguments["expected_batch_size"] = self._units.expected_units
+        elif self._tables is not None:
+            ranks = self._tables.exchange.world_size
+            arguments["expected_batch_size"] = self._expected_batch / ranks
         prepared: Any = optimizer_class(
             base, clipping, tables=self._tables is not None, units=self._units is not None
         )(
@@ -161,6 +165,8 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
             )
         if self._tables is None:
             return loader
+        # Exactly; Opacus rounds 49 x (1 / 49) down to 0.
+        self._expected_batch = len(loader.dataset) // len(loader)
         record_batches(loader, self._batch_record)
         if self._choices[1] == "ahead":
             loader = LookaheadLoader(loader, self._tables)

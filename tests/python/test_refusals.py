@@ -50,6 +50,9 @@ def test_other_things_that_are_refused():
     for move in (lambda: model.double(), lambda: model.half(), lambda: model.to("meta")):
         with pytest.raises(UserError, match="must stay torch.float32 on cpu"):
             move()
+    with pytest.raises(UserError, match="can't be shared with other processes"):
+        model.share_memory()
+    assert not model.out[0].weight.is_shared()
     with pytest.raises(UserError, match="is private already"):
         model._module.table._parameters["weight"].requires_grad_(True)
         private(model._module)
