@@ -19,6 +19,8 @@ namespace {
 constexpr double kRisk = 1 - kMonteCarloConfidence;
 constexpr double kProofSeconds = 20;  // on one core, about
 constexpr double kPilotSeconds = 0.5;
+constexpr std::uint64_t kPilotDraws = 50'000;
+constexpr double kClose = 1.03;    // a bound that close to the mean needs no more draws
 constexpr double kAimedAt = 0.98;  // of delta, so that a fresh set of draws mostly proves as much
 
 // Epsilons that one set of draws may prove, as multiples of what is expected: the first that holds
@@ -27,8 +29,11 @@ constexpr std::array kTries = {1.0, 1.004, 1.012, 1.03, 1.08};
 
 using Question = std::vector<double>;  // all numbers that an answer depends on
 
-Question question_of(const CorrelatedGaussian& block, double about) {
-  Question question = {about, block.noise_multiplier, static_cast<double>(block.allowed.steps),
+Question question_of(const CorrelatedGaussian& block, double about, std::size_t parts) {
+  Question question = {about,
+                       static_cast<double>(parts),
+                       block.noise_multiplier,
+                       static_cast<double>(block.allowed.steps),
                        static_cast<double>(block.allowed.separation),
                        static_cast<double>(block.allowed.times)};
   question.insert(question.end(), block.bands.begin(), block.bands.end());
@@ -83,15 +88,14 @@ class OneMixture {
       : divergence_(mixture, sigma),
         mu_(std::sqrt(std::ranges::max(mixture.squares())) / sigma),
         risk_(risk),
-        seed_(seed),
-        draws_(divergence_.draws_in(kProofSeconds)) {}
+        seed_(seed) {}
 
   // Aims at the epsilon that will be proven, which only draws can tell; returns it.
   double estimate(double delta) {
     const double most = gaussian_epsilon(mu_, delta);
     double epsilon = most / 2;
     for (std::uint64_t round = 0; round < 3; ++round) {
-      pilot(epsilon, round);
+      pilot(epsilon, round, risk_ / kTries.size());
       epsilon = first_at_most(0.0, most, kAimedAt * delta, [&](double e) {
         return expected(divergence_, e, draws_, risk_ / kTries.size()).bound;
       });
@@ -119,7 +123,7 @@ class OneMixture {
   }
 
   double delta(double epsilon) {
-    pilot(epsilon, 0);
+    pilot(epsilon, 0, risk_);
     const double rate = expected(divergence_, epsilon, draws_, risk_).rate;
     divergence_.draw(draws_, seed_ + kFresh);
     const double bound = proven_bound(divergence_, epsilon, rate, risk_);
@@ -135,29 +139,38 @@ class OneMixture {
                          [&](double e) { return divergence_.without_from_with(e); });
   }
 
-  void pilot(double epsilon, std::uint64_t round) {
+  // Also chooses how many draws will prove a bound close to their mean.
+  void pilot(double epsilon, std::uint64_t round, double risk) {
     divergence_.aim_at(epsilon);
-    divergence_.draw(divergence_.draws_in(kPilotSeconds), seed_ + round);
+    divergence_.draw(std::min(kPilotDraws, divergence_.draws_in(kPilotSeconds)), seed_ + round);
+    double mean = 0.0;
+    const std::vector<double> values = divergence_.values(epsilon);
+    for (const double y : values) mean += y / static_cast<double>(values.size());
+    const std::uint64_t most = divergence_.draws_in(kProofSeconds);
+    draws_ = kPilotDraws;
+    while (draws_ < most && expected(divergence_, epsilon, draws_, risk).bound > kClose * mean) {
+      draws_ = std::min(most, 2 * draws_);
+    }
   }
 
   BinsDivergence divergence_;
   double mu_;
   double risk_;
   std::uint64_t seed_;
-  std::uint64_t draws_;
+  std::uint64_t draws_ = kPilotDraws;  // of a proof
 };
 
 // Returns the largest answer of the block's mixtures. Remembers it: it is the same whenever it is
 // asked for, and takes long.
-double worst(const CorrelatedGaussian& block, double about, int kind,
+double worst(const CorrelatedGaussian& block, double about, std::size_t parts, int kind,
              double (*answer)(OneMixture&, double)) {
   static std::mutex mutex;
   static std::map<std::pair<int, Question>, double> known;
-  const std::pair<int, Question> key = {kind, question_of(block, about)};
+  const std::pair<int, Question> key = {kind, question_of(block, about, parts)};
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const std::vector<BinMixture> mixtures = worst_mixtures(block);
-  const double risk = kRisk / static_cast<double>(mixtures.size());
+  const double risk = kRisk / static_cast<double>(parts * mixtures.size());
   double most = 0.0;
   for (const BinMixture& mixture : mixtures) {
     OneMixture one(mixture, block.noise_multiplier, risk, seed_of(key.second));
@@ -168,15 +181,17 @@ double worst(const CorrelatedGaussian& block, double about, int kind,
 
 }  // namespace
 
-double balls_in_bins_epsilon(const CorrelatedGaussian& block, double delta, Effort effort) {
+double balls_in_bins_epsilon(const CorrelatedGaussian& block, double delta, Effort effort,
+                             std::size_t parts) {
   if (effort == Effort::estimate) {
-    return worst(block, delta, 2, [](OneMixture& one, double at) { return one.estimate(at); });
+    return worst(block, delta, parts, 2,
+                 [](OneMixture& one, double at) { return one.estimate(at); });
   }
-  return worst(block, delta, 0, [](OneMixture& one, double at) { return one.epsilon(at); });
+  return worst(block, delta, parts, 0, [](OneMixture& one, double at) { return one.epsilon(at); });
 }
 
 double balls_in_bins_delta(const CorrelatedGaussian& block, double epsilon) {
-  return worst(block, epsilon, 1, [](OneMixture& one, double at) { return one.delta(at); });
+  return worst(block, epsilon, 1, 1, [](OneMixture& one, double at) { return one.delta(at); });
 }
 
 }  // namespace lazydp
