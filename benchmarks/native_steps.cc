@@ -36,10 +36,10 @@ void take_turns(const FlagTexts& given) {
   const TrainingData task = load_data(options.task, options.model.shape);
   const Seed seed = Seed::make(options.seed);
   ModelAndTables model_and_tables(options.model.shape, seed);
+  const std::vector<Entry> entries = entries_of(options);
   std::vector<Contender> contenders;
-  for (std::size_t i = 0; i < options.contenders.size(); ++i) {
-    contenders.push_back(
-        make_contender(options, task, options.contenders[i], seed, i, model_and_tables));
+  for (std::size_t i = 0; i < entries.size(); ++i) {
+    contenders.push_back(make_contender(options, task, entries[i], seed, i, model_and_tables));
     for (Step round = 1; round <= options.warmup; ++round) contenders[i].trainer->step();
   }
   std::string line;

@@ -2,11 +2,14 @@
 
     python examples/load_released_model.py runs/first/model
 
-Needs torch and safetensors, not lazydp.
+Needs torch and safetensors, not lazydp; and xxhash to score values instead of rows.
 """
 
+import bisect
 import json
+import math
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import torch
@@ -49,6 +52,70 @@ class Dlrm(nn.Module):
         copied = features.flatten(1) if self.concatenates else bottom
         logits = self.top(torch.cat([copied, dots[:, below[0], below[1]]], dim=1)).squeeze(1)
         return logits + features[:, 1:, 0].sum(dim=1) if self.linear else logits
+
+
+class Column:
+    """How the values of one column become rows of a table: docs/serving.md."""
+
+    def __init__(self, column: dict, schema: dict) -> None:
+        from xxhash import xxh3_64_intdigest
+
+        self.hash = xxh3_64_intdigest
+        self.column, self.missing, self.trim = column, schema["missing"], schema["trim"]
+        self.seed = self.hash(column["name"].encode(), int(schema["salt"]))
+
+    def number(self, value: str | None) -> float:
+        value = value and value.strip(" ") if self.trim else value
+        if value is None or value in self.missing:
+            return 0.0
+        number = float(int(value) if self.column.get("integer") else float(value))
+        return math.log1p(max(0.0, number)) if self.column["transform"] == "log" else number
+
+    def rows(self, value: str | None) -> list[int]:
+        multi = self.column["role"] == "multi"
+        parts = value.split(self.column["separator"]) if multi and value is not None else [value]
+        if self.trim:
+            parts = [part and part.strip(" ") for part in parts]
+        rows = [self.row(part) for part in parts if part is not None and part not in self.missing]
+        return rows or [0]
+
+    def row(self, value: str) -> int:
+        key = value.encode()
+        if self.column.get("hexadecimal"):
+            key = int(value, 16).to_bytes(8, "little")
+        if "bucket" in self.column:
+            bucket = math.floor(float(value) / self.column["bucket"])
+            key = bucket.to_bytes(8, "little", signed=True)
+        hashed = self.hash(key, self.seed)
+        if "vocabulary" in self.column:
+            place = bisect.bisect_left(self.column["vocabulary"], hashed)
+            known = self.column["vocabulary"][place : place + 1] == [hashed]
+            return 2 + place if known else 1
+        rows = self.column["rows"]
+        return 0 if rows == 1 else 1 + (hashed * (rows - 1) >> 64)
+
+
+class Scorer(nn.Module):
+    """The model with the schema of its card inside: scores examples, dicts of texts."""
+
+    def __init__(self, model: Dlrm, card: dict) -> None:
+        super().__init__()
+        self.model = model
+        schema = card["data"]["schema"]
+        columns = [Column(column, schema) for column in schema["column"]]
+        self.dense = [c for c in columns if c.column["role"] == "dense"]
+        self.tables = [c for c in columns if c.column["role"] in ("categorical", "multi")]
+
+    def forward(self, examples: Sequence[Mapping[str, str | None]]) -> Tensor:
+        """Probabilities of a positive label; None is a missing value."""
+        numbers = [[c.number(e[c.column["name"]]) for c in self.dense] for e in examples]
+        bags = []
+        for column in self.tables:
+            rows = [torch.tensor(column.rows(e[column.column["name"]])) for e in examples]
+            lengths = torch.tensor([0] + [len(of_example) for of_example in rows[:-1]])
+            bags.append((torch.cat(rows), lengths.cumsum(0)))
+        dense = torch.tensor(numbers) if self.dense else torch.ones(len(examples), 1)
+        return torch.sigmoid(self.model(dense, bags))
 
 
 def load(folder: Path) -> tuple[Dlrm, dict]:

@@ -1,20 +1,45 @@
 """LazyDP for PyTorch: Opacus' PrivacyEngine, with embedding tables of any size.
 
 from lazydp import PrivacyEngine  # was: from opacus import PrivacyEngine
+
+A name is imported when it is first used, so that a program which only scores (`lazydp.load`) needs
+NumPy and no torch.
 """
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
 
-import torch as _torch  # noqa: F401  its OpenMP threads come first, so that both share them
-
-from lazydp import privacy
-from lazydp._native import InternalError, IoError, PrivacyError, UserError
-from lazydp.adaptive import PrivacyEngineAdaptiveClipping
-from lazydp.audit import AuditResult, audit, audit_one_run
-from lazydp.engine import PrivacyEngine
-from lazydp.table_sgd import sgd_group
+if TYPE_CHECKING:
+    from lazydp import privacy
+    from lazydp._native import InternalError, IoError, PrivacyError, UserError
+    from lazydp.adaptive import PrivacyEngineAdaptiveClipping
+    from lazydp.auditing import AuditResult, audit, audit_one_run
+    from lazydp.engine import PrivacyEngine
+    from lazydp.onnx_export import export_onnx, onnx_inputs
+    from lazydp.serving import ServedModel, load
+    from lazydp.table_sgd import sgd_group
 
 __version__ = _version("lazydp")
+
+_WITHOUT_TORCH = {
+    "InternalError": "lazydp._native",
+    "IoError": "lazydp._native",
+    "PrivacyError": "lazydp._native",
+    "UserError": "lazydp._native",
+    "ServedModel": "lazydp.serving",
+    "export_onnx": "lazydp.onnx_export",
+    "onnx_inputs": "lazydp.onnx_export",
+    "load": "lazydp.serving",
+}
+_WITH_TORCH = {
+    "AuditResult": "lazydp.auditing",
+    "audit": "lazydp.auditing",
+    "audit_one_run": "lazydp.auditing",
+    "PrivacyEngine": "lazydp.engine",
+    "PrivacyEngineAdaptiveClipping": "lazydp.adaptive",
+    "sgd_group": "lazydp.table_sgd",
+}
 __all__ = [
     "AuditResult",
     "InternalError",
@@ -22,9 +47,30 @@ __all__ = [
     "PrivacyEngine",
     "PrivacyEngineAdaptiveClipping",
     "PrivacyError",
+    "ServedModel",
     "UserError",
     "audit",
     "audit_one_run",
+    "export_onnx",
+    "load",
+    "onnx_inputs",
     "privacy",
     "sgd_group",
 ]
+
+
+def __getattr__(name: str) -> object:
+    if name == "privacy":
+        return _import_module("lazydp.privacy")
+    if name in _WITH_TORCH:
+        _import_module("torch")  # its OpenMP threads come first, so that the extension shares them
+    elif name not in _WITHOUT_TORCH:
+        raise AttributeError(f"module 'lazydp' has no attribute '{name}'")
+    module = _import_module((_WITH_TORCH | _WITHOUT_TORCH)[name])
+    value: object = getattr(module, name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

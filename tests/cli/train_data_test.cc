@@ -216,7 +216,8 @@ TEST_F(TrainOnUsers, RefusesWhatDoesNotGoTogether) {
   refuse({"--data", "a.ldp", "--split-by", "y"}, "it must be position or user");
   refuse({"--data", "a.ldp", "--split-by", "position", "--privacy-unit", "user"},
          "splits are by unit");
-  refuse({"--data", "a.ldp", "--privacy-unit", "user", "--sampling", "shuffled"}, "Poisson");
+  refuse({"--data", "a.ldp", "--privacy-unit", "user", "--sampling", "shuffled"},
+         "units come to steps");
   refuse({"--data", "a.ldp", "--examples-per-unit", "4"}, "it needs --privacy-unit COLUMN");
   refuse({"--data", "a.ldp", "--privacy-unit", "user", "--examples-per-unit", "0"}, "from 1 to");
   refuse({"--data", "a.ldp", "--group-by", "item"}, "it must be none or user");

@@ -78,7 +78,7 @@ TEST(LifetimeLedger, RefusesWhatExceedsTheBudgetAndChangesNothing) {
 }
 
 TEST(LifetimeLedger, AReservationIsReplacedByWhatWasSpent) {
-  Lifetime lifetime(terms(80.0));
+  Lifetime lifetime(terms(40.0));
   Ledger planned;
   planned.record(Gaussian{2.0, 100});
   Ledger spent;

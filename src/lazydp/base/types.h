@@ -12,9 +12,9 @@ using TableId = std::uint16_t;  // which table of a model
 
 // A range of neighbouring places of an array.
 struct IndexRange {
-  std::size_t first = 0;
-  std::size_t count = 0;
-
+  std::size_t first = 0;  // the first place
+  std::size_t count = 0;  // how many places
+  // Equal if both fields are.
   bool operator==(const IndexRange&) const = default;
 };
 

@@ -1,8 +1,8 @@
 // The table of all flags.
 
-#include "lazydp/cli/flags.h"
-
 #include <array>
+
+#include "lazydp/cli/flags.h"
 
 namespace lazydp::cli {
 
@@ -126,6 +126,19 @@ constexpr std::array kFlags = {
     Flag{
         "--examples", &G::examples, kCosts | kGenerate, "N", kData,
         "how many there are, with --batch; treated as public (lazydp generate: to write; 1000000)"},
+    Flag{"--keep", &G::keep, predict_flags, "COLUMN,...", kData,
+         "columns of a text that are printed before its scores"},
+    Flag{"--format", &G::format, predict_flags, "csv|jsonl", kFiles,
+         "of the scores; one bare score a line, or csv if columns are kept"},
+    Flag{"--format", &G::format, recommend_flags, "csv|jsonl", kFiles, "of the scores; csv"},
+    Flag{"--for", &G::users, recommend_flags, "FILE", kData,
+         "a text with one line for each user: an id, and the user's columns of the schema"},
+    Flag{"--items", &G::items, recommend_flags, "FILE", kData,
+         "the same of the items, with the schema's other columns"},
+    Flag{"--top", &G::top_items, recommend_flags, "N", kData, "items for each user; 10"},
+    Flag{"--seen", &G::seen, recommend_flags, "FILE", kData,
+         "a text, a log perhaps, with the columns that name users and items: what a user has seen "
+         "is left out"},
     Flag{"--show", &G::show, kInspect, "N", kData, "print the first examples; 0"},
     Flag{"--verify", &G::verify, kInspect, "", kData, "read and check every page"},
     Flag{"--sampling", &G::sampling, kTrain, "poisson|shuffled|stream|balls-in-bins", kData,
@@ -228,8 +241,8 @@ constexpr std::array kFlags = {
          "when rows that are read next receive their noise"},
     Flag{"--stages", &G::stages, kRuns, "fused|split", kRun,
          "split: slower kernels that time the paper's stages apart; fused"},
-    Flag{"--threads", &G::threads, kOut | predict_flags | kSweep | kTune, "N", kRun, "all cores",
-         false},
+    Flag{"--threads", &G::threads, kOut | predict_flags | recommend_flags | kSweep | kTune, "N",
+         kRun, "all cores", false},
     Flag{"--eval-every", &G::eval_every, kTrain | kAudit, "STEPS", kRun,
          "held-out AUC, log-loss, normalised entropy and calibration while training; only at the "
          "end"},
@@ -245,9 +258,11 @@ constexpr std::array kFlags = {
          "says what the run would claim, need and take, and trains nothing", false},
     Flag{"--dry-run", &G::dry_run, kTune, "", kRun,
          "says what the search would cost and how much noise it needs, and trains nothing", false},
-    Flag{"--json", &G::json, kOut | kTune, "FILE|-", kRun, "the numbers, for machines", false},
+    Flag{"--json", &G::json, kOut | verify_flags | kTune, "FILE|-", kRun,
+         "the numbers, for machines", false},
     Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture", false},
-    Flag{"--quiet", &G::quiet, kOut | kSweep | kTune, "", kRun, "no progress", false},
+    Flag{"--quiet", &G::quiet, kOut | recommend_flags | verify_flags | kSweep | kTune, "", kRun,
+         "no progress", false},
     Flag{"--config", &G::config, kAll | kPaper | kCosts | kAudit | kDataFiles, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins", false},
 

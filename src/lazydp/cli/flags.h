@@ -29,6 +29,7 @@ struct FlagTexts {
       previous;
   Text data, validation, test, split_by, privacy_unit, examples_per_unit, group_by;
   Text schema, guess, salt, min_count, max_bad_lines, verify, show;
+  Text keep, format, users, items, top_items, seen;
   Text grid, trials_mean, trials_eta, score_noise, score_bound;
   Text smoke, quick, max_table_gb;
   Text json, svg, quiet, config;
@@ -52,6 +53,8 @@ enum Takes : std::uint32_t {
   inspect_flags = 1 << 11,
   eval_flags = 1 << 12,
   predict_flags = 1 << 13,
+  recommend_flags = 1 << 14,
+  verify_flags = 1 << 15,
   sweep_flags = 1 << 20,
   tune_flags = 1 << 21,
   paper_flags = 1 << 16,

@@ -135,6 +135,11 @@ bool ColumnEncoder::encode(std::string_view value, Records& out, std::string& wh
   throw InternalError("unknown Role");
 }
 
+// Everything else of a record begins as a missing value.
+void ColumnEncoder::encode_missing(Records& out) const {
+  if (column_->role == Role::multi) out.add_value(place_, 0);
+}
+
 bool ColumnEncoder::encode_label(std::string_view value, Records& out, std::string& why) const {
   if (missing(value)) return refuse(value, "there: it is the label", why);
   bool positive = false;

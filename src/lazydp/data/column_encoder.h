@@ -40,6 +40,9 @@ class ColumnEncoder {
   bool encode(std::string_view value, Records& out, std::string& why,
               std::vector<Lookup>* lookups = nullptr) const;
 
+  // Writes what the column has where a value is missing, whichever texts the schema lists for that.
+  void encode_missing(Records& out) const;
+
   // Finds the row of one value, not missing, of a categorical or a multi column. Returns whether
   // the value can be used; if not, `why` says why.
   bool find_row(std::string_view value, std::uint32_t& row, std::string& why,

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "lazydp/base/error.h"
 #include "lazydp/data/schema.h"
 
 namespace lazydp {
@@ -55,6 +57,64 @@ Json json_of(const Schema& schema) {
                {"column", columns}};
   if (!schema.from_data.empty()) json["from_data"] = schema.from_data;
   return json;
+}
+
+namespace {
+
+template <class Value, std::size_t count>
+Value named(const Json& json, const std::array<Value, count>& values,
+            std::string_view (*name)(Value)) {
+  const auto found = std::ranges::find(values, json.get<std::string>(), name);
+  if (found == values.end()) throw UserError("there is no such thing as " + json.dump());
+  return *found;
+}
+
+Column column_from(const Json& json) {
+  constexpr std::array kRoles = {Role::ignore, Role::label, Role::dense, Role::categorical,
+                                 Role::multi};
+  constexpr std::array kTransforms = {Transform::none, Transform::log};
+  Column column = {.name = json.at("name").get<std::string>(),
+                   .role = named(json.at("role"), kRoles, role_name),
+                   .key = json.value("key", false)};
+  if (json.contains("positive_from")) column.positive_from = json["positive_from"].get<double>();
+  column.positive = json.value("positive", column.positive);
+  column.negative = json.value("negative", column.negative);
+  if (json.contains("transform")) {
+    column.transform = named(json["transform"], kTransforms, transform_name);
+  }
+  column.integer = json.value("integer", false);
+  if (json.contains("rows")) column.rows = natural<std::uint64_t>(json["rows"]);
+  column.hexadecimal = json.value("hexadecimal", false);
+  column.bucket = json.value("bucket", 0.0);
+  column.separator = json.value("separator", "");
+  if (json.contains("vocabulary")) column.vocabulary = naturals<std::uint64_t>(json["vocabulary"]);
+  return column;
+}
+
+}  // namespace
+
+Schema schema_from(const Json& json) {
+  Schema schema;
+  try {
+    schema.source = json.at("source").get<std::string>();
+    schema.separator = json.at("separator").get<std::string>();
+    schema.header = json.at("header").get<bool>();
+    schema.quotes = json.at("quotes").get<bool>();
+    schema.trim = json.at("trim").get<bool>();
+    schema.missing = json.at("missing").get<std::vector<std::string>>();
+    const auto salt = json.at("salt").get<std::string>();
+    const char* const end = salt.data() + salt.size();
+    const auto [stop, error] = std::from_chars(salt.data(), end, schema.salt);
+    if (error != std::errc() || stop != end) throw UserError("its salt is '" + salt + "'");
+    schema.from_data = json.value("from_data", "");
+    for (const Json& column : json.at("column")) schema.columns.push_back(column_from(column));
+    schema.validate();
+  } catch (const Json::exception& error) {
+    throw UserError(std::string("the schema cannot be read: ") + error.what());
+  } catch (const UserError& error) {
+    throw UserError(std::string("the schema cannot be read: ") + error.what());
+  }
+  return schema;
 }
 
 namespace {

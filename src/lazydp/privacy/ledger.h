@@ -40,9 +40,9 @@ enum class BlockSampling : std::uint8_t {
                   // in every `separation`th step after it
 };
 
-// The names "stream" and "balls-in-bins". The second throws UserError for any other name.
+// Returns "stream" or "balls-in-bins", and the other way round; UserError for any other name.
 const char* block_sampling_name(BlockSampling sampling);
-BlockSampling block_sampling_from_name(std::string_view name);
+BlockSampling block_sampling_from_name(std::string_view name);  // throws UserError
 
 // The first `steps` steps of a block whose noise is correlated (correlated_noise.h). Neighbouring
 // data sets differ by one example (or privacy unit) whose lines are blank: it contributes nothing,
@@ -54,10 +54,10 @@ struct CorrelatedGaussian {
   std::vector<double> bands = {};  // of the inverse: d_0 = 1, d_1, ...
   double noise_multiplier = 0.0;   // sigma; not divided by the block's sensitivity
   Participation allowed = {};      // of an example, and how many steps the block may have
-  BlockSampling sampling = BlockSampling::stream;
+  BlockSampling sampling = BlockSampling::stream;  // how an example comes to its steps
   std::uint64_t after_step = 0;  // the block begins after this step of its run: tells blocks apart
   bool disjoint = false;         // declared: no example of this block is in another disjoint block
-  std::uint64_t steps = 0;
+  std::uint64_t steps = 0;       // those that were taken
 
   // Equal if every field is.
   bool operator==(const CorrelatedGaussian&) const = default;

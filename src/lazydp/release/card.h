@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "lazydp/export/safetensors.h"
+#include "lazydp/model/shape.h"
 #include "lazydp/train/plan_json.h"
 
 namespace lazydp {
@@ -16,5 +18,12 @@ inline constexpr const char* kCardInWeights = "lazydp.card";
 // Returns the card. Throws PrivacyError if the card or the weights were edited since the release,
 // IoError if they cannot be read.
 Json verified_card(const std::string& folder);
+
+// Returns the shape on a model's card. Throws UserError for a shape that no model can have.
+ModelShape shape_on_card(const Json& card);
+
+// Opens the weights, and checks that the file has as many floats as the model: whatever else is
+// wrong, memory suffices for it. Throws UserError if it has not, IoError if it cannot be read.
+SafetensorsFile weights_of(const std::string& folder, const ModelShape& shape);
 
 }  // namespace lazydp

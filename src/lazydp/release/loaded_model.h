@@ -10,12 +10,9 @@
 #include "lazydp/export/safetensors.h"
 #include "lazydp/model/model.h"
 #include "lazydp/model/shape.h"
-#include "lazydp/train/plan_json.h"
+#include "lazydp/release/card.h"
 
 namespace lazydp {
-
-// Returns the shape on a model's card. Throws UserError for a shape that no model can have.
-ModelShape shape_on_card(const Json& card);
 
 class LoadedModel {
  public:
@@ -27,11 +24,15 @@ class LoadedModel {
   // Returns the logits of a batch, valid until the next call.
   std::span<const float> predict(const Batch& batch);
 
+  const ModelShape& shape() const { return shape_; }
+  std::span<const float> parameters() const { return model_->parameters(); }
+  const Table& table(std::size_t k) const { return tables_[k]; }
+
  private:
   LoadedModel(const SafetensorsFile& weights, const ModelShape& shape);
 
+  ModelShape shape_;
   std::unique_ptr<Model> model_;
-  Pooling mode_;
   std::vector<Table> tables_;
 };
 

@@ -53,6 +53,18 @@ Json json_of(const PrivateSearch& search) {
           {"score_noise_multiplier", search.score_noise}};
 }
 
+// Says in words what a program does with values before the model reads them.
+Json input_in_words() {
+  return {
+      {"preprocessing",
+       "as data.schema says: a dense value is a number, or log(1 + x) of it; any other is hashed "
+       "to a row by XXH3 under the schema's salt and the column's name; steps and test vectors "
+       "are in LazyDP's documentation, docs/serving.md"},
+      {"missing_value",
+       "a value that is not there, or is listed in data.schema.missing, is the number 0 in a "
+       "dense column and row 0 of the table in any other; a bag without values is row 0 alone"}};
+}
+
 // Makes the card, all but the digest of the weights: their file holds a copy of the card.
 Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& notes) {
   Json card = {{"format", "lazydp-card"},
@@ -66,6 +78,7 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
                {"ledger", json_of(trainer.ledger())},
                {"model", json_of(notes.shape)},
                {"data", notes.data}};
+  if (notes.data.contains("schema")) card["input"] = input_in_words();
   if (notes.search && claim.holds) card["claim"]["search"] = json_of(*notes.search);
   if (notes.metrics) {
     card["metrics"] = {{"auc", notes.metrics->auc},
@@ -172,6 +185,7 @@ void ReleasedModel::write_here(const std::string& folder) const {
     for (const char* key : {"split", "neighbours"}) {
       if (there.contains("data") && !there["data"].contains(key)) card["data"].erase(key);
     }
+    if (!there.contains("input")) card.erase("input");
     if (there != card) {
       throw PrivacyError(folder + " holds another model than this run's; remove it to write this");
     }

@@ -50,11 +50,9 @@ Correlation parse_correlation(std::string_view text, const Participation& planne
 std::string text_of(const Correlation& correlation) {
   const std::span<const double> bands = correlation.bands();
   if (bands.size() == 1) return "independent";
-  if (std::ranges::equal(bands, bisr_bands(bands.size()))) {
-    return "bisr:" + std::to_string(bands.size());
-  }
-  check(bands.size() == 2, "bands that users can ask for");
-  return "lambda:" + exact_text(-bands[1]);
+  if (bands.size() == 2) return "lambda:" + exact_text(-bands[1]);  // bisr:2 is lambda:0.5
+  check(std::ranges::equal(bands, bisr_bands(bands.size())), "bands that users can ask for");
+  return "bisr:" + std::to_string(bands.size());
 }
 
 std::string in_words(const Correlation& correlation) {

@@ -13,7 +13,6 @@
 #include "lazydp/train/memory_needs.h"
 
 namespace lazydp::cli {
-namespace {
 
 std::string folder_of_model(const std::string& given) {
   std::error_code ignored;
@@ -24,6 +23,8 @@ std::string folder_of_model(const std::string& given) {
                   "' is neither a released model nor a run that has one (no card.json there); "
                   "lazydp release makes one of a run");
 }
+
+namespace {
 
 // Returns how the sizes differ. A model of a synthetic task has no schema: its tables and features
 // must match in number and size.
@@ -91,18 +92,46 @@ void choose_part(const FlagTexts& given, Scored& scored) {
 
 }  // namespace
 
+namespace {
+
+OpenedModel read_card(const std::string& given) {
+  OpenedModel opened;
+  opened.folder = folder_of_model(given);
+  opened.card = verified_card(opened.folder);
+  opened.shape = shape_on_card(opened.card);
+  return opened;
+}
+
+void read_weights(OpenedModel& opened) {
+  constexpr std::uint64_t kBatch = 4096;
+  require_memory(memory_needs(opened.shape, {}, {}, {}, kBatch, 1, 0.0), available_memory());
+  opened.model = std::make_unique<LoadedModel>(opened.folder, opened.shape);
+}
+
+}  // namespace
+
+Schema OpenedModel::schema() const {
+  const Json::json_pointer where("/data/schema");
+  if (!card.contains(where)) {
+    throw UserError("the model in '" + folder +
+                    "' was trained on a synthetic task: its card has no schema, so that nothing "
+                    "says how a text becomes its input; give it a data file");
+  }
+  return schema_from(card[where]);
+}
+
+OpenedModel open_model(const std::string& given) {
+  OpenedModel opened = read_card(given);
+  read_weights(opened);
+  return opened;
+}
+
 Scored choose_scored(const FlagTexts& given) {
-  Scored scored;
-  scored.folder = folder_of_model(given.operands[0]);
-  scored.card = verified_card(scored.folder);
-  const ModelShape shape = shape_on_card(scored.card);
-  require_match(scored.card, shape, scored.folder, DataFile(given.operands[1]));
+  Scored scored{read_card(given.operands[0]), {}, {}, {}, {}};
+  require_match(scored.card, scored.shape, scored.folder, DataFile(given.operands[1]));
   require_hashed_positions(given, scored.card);
   choose_part(given, scored);
-
-  constexpr std::uint64_t kBatch = 4096;
-  require_memory(memory_needs(shape, {}, {}, {}, kBatch, 1, 0.0), available_memory());
-  scored.model = std::make_unique<LoadedModel>(scored.folder, shape);
+  read_weights(scored);
   return scored;
 }
 

@@ -11,6 +11,9 @@ void resume(const FlagTexts& given);          // continues a run's folder
 void release(const FlagTexts& given);         // settles a run and writes its model
 void eval(const FlagTexts& given);            // scores a released model on a data file
 void predict(const FlagTexts& given);         // prints one score a line
+void recommend(const FlagTexts& given);       // prints the best items of each user
+void export_onnx(const FlagTexts& given);     // says who writes ONNX graphs
+void verify(const FlagTexts& given);          // checks a released model against its card
 void bench_steps(const FlagTexts& given);     // times steps of several algorithms, interleaved
 void sweep(const FlagTexts& given);           // trains every point of a grid, into one CSV
 void tune(const FlagTexts& given);            // searches a grid, and pays for the choice

@@ -66,8 +66,6 @@ class DataFile final : public Dataset {
   const std::byte* find(ExampleId example) const;
   void prefetch(std::span<const ExampleId> examples) const;
   static std::vector<const std::byte*>& scratch();
-  void shape(std::span<const std::byte* const> records, Batch& batch) const;
-  bool copy(const std::byte* record, std::size_t place, Batch& batch) const;
   [[noreturn]] void damaged(const std::string& what) const;
 
   MappedFile file_;

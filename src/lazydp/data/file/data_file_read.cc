@@ -1,11 +1,9 @@
-// Copies records of a data file into a batch.
-
-#include <algorithm>
-#include <numeric>
+// Reads examples of a data file into a batch.
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/data/file/data_file.h"
+#include "lazydp/data/file/read_records.h"
 
 namespace lazydp {
 namespace {
@@ -21,10 +19,11 @@ void DataFile::read(std::span<const ExampleId> examples, Batch& batch) const {
   parallel_blocks(examples.size(), kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) records[i] = find(examples[i]);
   });
-  shape(records, batch);
+  if (!shape_batch(layout_, records, header_.page_bytes, batch))
+    damaged("it changed while it was read");
   parallel_blocks(examples.size(), kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
     bool good = true;
-    for (std::size_t i = begin; i < end; ++i) good &= copy(records[i], i, batch);
+    for (std::size_t i = begin; i < end; ++i) good &= copy_record(layout_, records[i], i, batch);
     if (!good) damaged("it changed while it was read");
   });
 }
@@ -55,53 +54,6 @@ void DataFile::prefetch(std::span<const ExampleId> examples) const {
 std::vector<const std::byte*>& DataFile::scratch() {
   thread_local std::vector<const std::byte*> records;
   return records;
-}
-
-void DataFile::shape(std::span<const std::byte* const> records, Batch& batch) const {
-  batch.size = records.size();
-  batch.dense.reshape(records.size(), dense_features());
-  if (layout_.dense == 0) batch.dense.fill(1.0f);
-  batch.labels.resize(records.size());
-  batch.bags.resize(layout_.tables.size());
-  for (std::size_t k = 0; k < layout_.tables.size(); ++k) {
-    const RecordLayout::TableSlot& table = layout_.tables[k];
-    Bags& bags = batch.bags[k];
-    bags.weights.clear();
-    bags.offsets.resize(records.size() + 1);
-    bags.offsets[0] = 0;
-    if (!table.multi) {
-      std::iota(bags.offsets.begin(), bags.offsets.end(), std::size_t{0});
-    } else {
-      for (std::size_t i = 0; i < records.size(); ++i) {
-        const std::size_t count = word(records[i] + layout_.counts_at(), table.place);
-        if (count > header_.page_bytes) damaged("it changed while it was read");
-        bags.offsets[i + 1] = bags.offsets[i] + count;
-      }
-    }
-    bags.ids.resize(bags.offsets.back());
-  }
-}
-
-// Copies a record into the batch. Returns whether all rows are in range.
-bool DataFile::copy(const std::byte* record, std::size_t place, Batch& batch) const {
-  batch.labels[place] = load<float>(record);
-  std::memcpy(batch.dense.row(place).data(), record + sizeof(float), sizeof(float) * layout_.dense);
-  bool good = true;
-  const std::byte* ids = record + layout_.ids_at();
-  const std::byte* many = record + layout_.fixed_bytes();
-  for (std::size_t k = 0; k < layout_.tables.size(); ++k) {
-    const RecordLayout::TableSlot& table = layout_.tables[k];
-    Bags& bags = batch.bags[k];
-    const std::byte* from = table.multi ? many : ids + sizeof(std::uint32_t) * table.place;
-    const std::size_t count = bags.length(place);
-    RowId* to = bags.ids.data() + bags.offsets[place];
-    for (std::size_t j = 0; j < count; ++j) {
-      to[j] = word(from, j);
-      good &= to[j] < table.rows;
-    }
-    if (table.multi) many += sizeof(std::uint32_t) * count;
-  }
-  return good;
 }
 
 std::uint64_t DataFile::key_of(ExampleId example, std::size_t key) const {

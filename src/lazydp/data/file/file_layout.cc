@@ -2,7 +2,6 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
 #include <cstddef>
 
 namespace lazydp {
@@ -19,24 +18,6 @@ std::uint64_t add_to_content(std::uint64_t content, std::uint64_t page_checksum)
 std::uint64_t header_checksum(const FileHeader& header, std::string_view schema) {
   const std::uint64_t of_schema = XXH3_64bits(schema.data(), schema.size());
   return XXH3_64bits_withSeed(&header, offsetof(FileHeader, checksum), of_schema);
-}
-
-RecordLayout::RecordLayout(const Schema& schema)
-    : dense(schema.dense_features()), keys(schema.keys().size()) {
-  for (const Column* column : schema.tables()) {
-    const bool many = column->role == Role::multi;
-    tables.push_back({.multi = many,
-                      .place = many ? multi++ : single++,
-                      .rows = static_cast<RowId>(column->rows)});
-  }
-}
-
-std::uint32_t RecordLayout::good_page_bytes(std::size_t values) const {
-  constexpr std::size_t kExamples = 16;
-  const std::size_t record = fixed_bytes() + sizeof(std::uint32_t) * (values + 1);
-  const std::size_t wanted = sizeof(PageHeader) + kExamples * record;
-  return static_cast<std::uint32_t>(
-      std::clamp<std::size_t>(std::bit_ceil(wanted), kMinPageBytes, kMaxPageBytes));
 }
 
 }  // namespace lazydp
