@@ -125,7 +125,8 @@ TEST(TwoBranchesOfCorrelatedNoise, AreImpossible) {
   folder.save(run.trainer);
   run.steps_through(8);
   folder.save(run.trainer);
-  const ReleasedModel model = release(std::move(run.owner), {.delta = 1e-5, .shape = s.shape}, folder);
+  const ReleasedModel model =
+      release(std::move(run.owner), {.delta = 1e-5, .shape = s.shape}, folder);
   EXPECT_TRUE(model.claim().holds) << model.claim().because;
   EXPECT_NE(model.claim().because.find("zero-out"), std::string::npos);
 

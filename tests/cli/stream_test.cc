@@ -27,8 +27,7 @@ TEST(StreamOptions, OneEpochOfWindowsUnderTheBestLambda) {
   ASSERT_TRUE(run.plan.blocks.has_value());
   EXPECT_EQ(run.plan.blocks->separation, 200u);
   EXPECT_EQ(run.plan.blocks->sampling, BlockSampling::stream);
-  const double lambda =
-      best_lambda(Participation{.steps = 200, .separation = 200, .times = 1});
+  const double lambda = best_lambda(Participation{.steps = 200, .separation = 200, .times = 1});
   EXPECT_EQ(run.plan.correlation, Correlation(lambda_bands(lambda)));
   const FlagTexts kept = with_choices(given({{&FlagTexts::correlation, "lambda"}}), run);
   EXPECT_EQ(kept.correlation, text_of(run.plan.correlation)) << "whatever the steps are later";
@@ -115,16 +114,16 @@ class StreamRun : public testing::Test {
   void SetUp() override {
     place.write("schema.toml", kUserSchema);
     place.write("log.csv", user_lines(4000));
-    const Ran ran = place.run(
-        {"convert", "csv", "--quiet", "--schema", "schema.toml", "log.csv", "log.ldp"});
+    const Ran ran =
+        place.run({"convert", "csv", "--quiet", "--schema", "schema.toml", "log.csv", "log.ldp"});
     ASSERT_EQ(ran.code, 0) << ran.err;
   }
 
   // One pass of about 36 steps, each of 100 lines of which a tenth is held out.
   static Words train(const Words& more) {
-    return Words{"train",    "--data",     "log.ldp",  "--threads", "1",    "--sampling",
-                 "stream",   "--batch",    "90",       "--dim",     "4",    "--bottom",
-                 "1-8-4",    "--top",      "8-1",      "--quiet"} +
+    return Words{"train",  "--data",  "log.ldp", "--threads", "1", "--sampling",
+                 "stream", "--batch", "90",      "--dim",     "4", "--bottom",
+                 "1-8-4",  "--top",   "8-1",     "--quiet"} +
            more;
   }
 
@@ -156,8 +155,8 @@ TEST_F(StreamRun, GoesOnWhereItStoppedBitForBit) {
   const auto steps = card("whole")["ledger"][0]["steps"].get<int>();
   ASSERT_GT(steps, 30);
   // Ended by its file-size limit or by a signal, a run has a checkpoint; here it just stops early.
-  const Ran first = place.run(train(
-      seeded + Words{"--out", "parts", "--checkpoint-every", "10", "--no-release", "true"}));
+  const Ran first = place.run(
+      train(seeded + Words{"--out", "parts", "--checkpoint-every", "10", "--no-release", "true"}));
   ASSERT_EQ(first.code, 0) << first.err;
   const Ran back = place.run({"resume", "parts", "--previous", "--quiet", "--threads", "1"});
   ASSERT_EQ(back.code, 0) << back.err;
@@ -168,15 +167,14 @@ TEST_F(StreamRun, GoesOnWhereItStoppedBitForBit) {
 // Another day's log begins at its first line, in a block of its own.
 TEST_F(StreamRun, GoesOnWithTomorrowsLog) {
   place.write("next.csv", user_lines(4000, 100));
-  ASSERT_EQ(place
-                .run({"convert", "csv", "--quiet", "--schema", "log.ldp", "next.csv", "next.ldp"})
-                .code,
-            0);
   ASSERT_EQ(
-      place.run(train({"--noise-multiplier", "2", "--out", "run", "--disjoint-data"})).code, 0);
+      place.run({"convert", "csv", "--quiet", "--schema", "log.ldp", "next.csv", "next.ldp"}).code,
+      0);
+  ASSERT_EQ(place.run(train({"--noise-multiplier", "2", "--out", "run", "--disjoint-data"})).code,
+            0);
   const auto today = card("run");
-  const Ran same = place.run({"resume", "run", "--quiet", "--branch", "--more-epochs", "1",
-                              "--disjoint-data"});
+  const Ran same =
+      place.run({"resume", "run", "--quiet", "--branch", "--more-epochs", "1", "--disjoint-data"});
   EXPECT_EQ(same.code, 3) << same.err;
   EXPECT_NE(same.err.find("trained on before"), std::string::npos) << same.err;
   const Ran more = place.run({"resume", "run", "--quiet", "--branch", "--data", "next.ldp",
@@ -185,11 +183,12 @@ TEST_F(StreamRun, GoesOnWithTomorrowsLog) {
   const auto both = card("run");
   ASSERT_EQ(both["ledger"].size(), 2u);
   EXPECT_EQ(both["ledger"][1]["steps"], today["ledger"][0]["steps"]);
-  EXPECT_NEAR(both["claim"]["epsilon"].get<double>(), today["claim"]["epsilon"].get<double>(), 1e-9);
+  EXPECT_NEAR(both["claim"]["epsilon"].get<double>(), today["claim"]["epsilon"].get<double>(),
+              1e-9);
 
   // What was declared of one block is not taken to hold for the next.
-  const Ran again = place.run({"resume", "run", "--quiet", "--branch", "--data", "log.ldp",
-                               "--more-epochs", "1"});
+  const Ran again = place.run(
+      {"resume", "run", "--quiet", "--branch", "--data", "log.ldp", "--more-epochs", "1"});
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_GT(card("run")["claim"]["epsilon"], both["claim"]["epsilon"]);
 }

@@ -52,7 +52,8 @@ TEST(Bins, AreAFunctionOfTheKey) {
 TEST(Bins, AreUniformAndIndependent) {
   constexpr std::uint64_t kExamples = 200'000;
   constexpr std::uint64_t kBins = 20;
-  const auto bin_of = bins_of(*make_bins_sampler(Seed::fixed(5), kExamples, kBins), kExamples, kBins);
+  const auto bin_of =
+      bins_of(*make_bins_sampler(Seed::fixed(5), kExamples, kBins), kExamples, kBins);
   std::vector<double> single(kBins, 0.0);
   std::vector<double> pairs(kBins * kBins, 0.0);
   for (std::size_t i = 0; i < bin_of.size(); ++i) ++single[bin_of[i]];

@@ -1,4 +1,5 @@
-// Lines that are no examples leave holes: a line that is blanked, or cannot be read, moves no other.
+// Lines that are no examples leave holes: a line that is blanked, or cannot be read, moves no
+// other.
 
 #include <gtest/gtest.h>
 
@@ -128,8 +129,8 @@ TEST_F(Holes, DamageToThemIsFound) {
   const auto file = converted({"u1,1,a,yes,3", "", "u2,2,a,no,3"});
   const std::string whole = contents(path("out"));
   const std::size_t page = file->header().page_bytes;
-  for (const std::size_t at : {whole.size() - page, whole.size() - page + 8,
-                               whole.size() - page + sizeof(PageHeader)}) {
+  for (const std::size_t at :
+       {whole.size() - page, whole.size() - page + 8, whole.size() - page + sizeof(PageHeader)}) {
     std::string damaged = whole;
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
     folder_.write("out", damaged);

@@ -45,7 +45,8 @@ std::vector<double> bisr(std::size_t bands) {
   return d;
 }
 
-// A random run, and a clock that has seen it; of steps up to `before_block` the clock knows nothing.
+// A random run, and a clock that has seen it; of steps up to `before_block` the clock knows
+// nothing.
 struct Case {
   MadeUpRun run;
   VarianceClock clock;
@@ -186,8 +187,9 @@ TEST(CorrelatedCatchUp, IncrementsHaveTheCovarianceOfEagerNoise) {
     for (std::size_t m = 0; m < moments.size(); ++m) {
       for (const auto& [cell, weight] : singly[m]) {
         ASSERT_EQ(cell.first, CellKind::each_step);
-        ASSERT_NEAR(weight, eager[m][cell.second],
-                    1e-6 * scale_of(c.run, m == 0 ? c.run.before_block : moments[m - 1], moments[m]));
+        ASSERT_NEAR(
+            weight, eager[m][cell.second],
+            1e-6 * scale_of(c.run, m == 0 ? c.run.before_block : moments[m - 1], moments[m]));
       }
       for (std::size_t n = 0; n <= m; ++n) {
         double expected = 0.0, a = 0.0, b = 0.0;

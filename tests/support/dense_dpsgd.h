@@ -47,11 +47,11 @@ inline std::vector<double> dense_dpsgd(const Settings& s) {
   World world(s.shape, s.key, s.sampling_rate);
   const auto start = world.weights();
   PlainDlrm model = {.bottom = s.shape.bottom,
-                             .top = s.shape.top,
-                             .dim = s.shape.dim,
-                             .mean = s.shape.mode == Pooling::mean,
-                             .rows = s.shape.table_rows,
-                             .weights = {start.begin(), start.end()}};
+                     .top = s.shape.top,
+                     .dim = s.shape.dim,
+                     .mean = s.shape.mode == Pooling::mean,
+                     .rows = s.shape.table_rows,
+                     .weights = {start.begin(), start.end()}};
   const std::vector<bool> kept = kept_weights(s, model);
   std::vector<double> momentum(model.weights.size(), 0.0), squares(model.dense_count(), 0.0);
   const NoiseSource noise(world.seed, s.draws);

@@ -188,7 +188,8 @@ TEST(CorrelatedPlan, RecordsItsStepsAsOneBlock) {
 
 TEST(CorrelationText, ReadsBackWhatItWrites) {
   const Participation planned{.steps = 200, .separation = 200, .times = 1};
-  for (const char* text : {"independent", "lambda:0.9", "lambda:0.123456789", "bisr:2", "bisr:64"}) {
+  for (const char* text :
+       {"independent", "lambda:0.9", "lambda:0.123456789", "bisr:2", "bisr:64"}) {
     const Correlation correlation = parse_correlation(text, planned);
     EXPECT_EQ(text_of(correlation), text);
   }

@@ -45,9 +45,8 @@ MemoryNeeds memory_needs(const BenchOptions& bench) {
 
 // Draws batches from the contender's own seed: rows that another contender has just read would be
 // in the cache.
-Contender make_contender(const BenchOptions& options, const TrainingData& task,
-                         const Entry& entry, const Seed& seed, std::uint64_t number,
-                         ModelAndTables& model_and_tables) {
+Contender make_contender(const BenchOptions& options, const TrainingData& task, const Entry& entry,
+                         const Seed& seed, std::uint64_t number, ModelAndTables& model_and_tables) {
   const SteadyState steady(model_and_tables.tables, std::get<AccessLaw>(options.task.what),
                            static_cast<double>(options.batch * options.model.shape.pooling));
   Plan plan = options.plan(entry.recipe);

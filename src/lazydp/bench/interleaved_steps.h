@@ -73,9 +73,8 @@ struct Contender {
 // Makes a contender with a clock, a history and batches of its own; it shares the weights of
 // model_and_tables with the others, and its rows are as late as in a long run. `number`
 // distinguishes contenders.
-Contender make_contender(const BenchOptions& options, const TrainingData& task,
-                         const Entry& entry, const Seed& seed, std::uint64_t number,
-                         ModelAndTables& model_and_tables);
+Contender make_contender(const BenchOptions& options, const TrainingData& task, const Entry& entry,
+                         const Seed& seed, std::uint64_t number, ModelAndTables& model_and_tables);
 
 // Cost of all counted steps of one contender.
 struct Spent {

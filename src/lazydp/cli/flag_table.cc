@@ -1,8 +1,8 @@
 // The table of all flags.
 
-#include "lazydp/cli/flags.h"
-
 #include <array>
+
+#include "lazydp/cli/flags.h"
 
 namespace lazydp::cli {
 

@@ -18,10 +18,7 @@ class UnitSampler : public Sampler {
  public:
   UnitSampler(const Seed& seed, const PrivacyUnits& units, std::unique_ptr<Sampler> of_units,
               std::string name)
-      : seed_(seed),
-        units_(units),
-        sample_units_(std::move(of_units)),
-        name_(std::move(name)) {}
+      : seed_(seed), units_(units), sample_units_(std::move(of_units)), name_(std::move(name)) {}
 
   Sampling sampling() const override { return sample_units_->sampling(); }
   double rate() const override { return sample_units_->rate(); }

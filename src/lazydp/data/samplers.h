@@ -35,9 +35,9 @@ void read_sample(const Dataset& dataset, const Sample& sample, Batch& batch);
 
 // How examples come to the batches of steps.
 enum class Sampling : std::uint8_t {
-  poisson,       // each joins each step with the same probability, independently
-  shuffled,      // batches of a fixed size from a fresh permutation in each epoch: nothing is claimed
-  stream,        // in the order of the data
+  poisson,   // each joins each step with the same probability, independently
+  shuffled,  // batches of a fixed size from a fresh permutation in each epoch: nothing is claimed
+  stream,    // in the order of the data
   balls_in_bins  // each is in one secret step of every epoch
 };
 
@@ -73,7 +73,8 @@ class Sampler {
   virtual bool secret() const { return false; }
 
   // Returns how many steps at least lie between one batch that an example (or unit) is in and its
-  // next one, and in how many of the run's it is at most; where nothing is known: 0, and any number.
+  // next one, and in how many of the run's it is at most; where nothing is known: 0, and any
+  // number.
   virtual std::uint64_t separation() const { return 0; }
   virtual std::uint64_t participations() const { return kAnyNumberOfTimes; }
 

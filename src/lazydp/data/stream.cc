@@ -149,9 +149,9 @@ std::unique_ptr<Sampler> make_stream_sampler(Windows windows, Step before) {
 std::unique_ptr<Sampler> make_unit_stream_sampler(const Seed& seed, Windows windows,
                                                   const PrivacyUnits& units, std::string name,
                                                   const UnitsInStream& rules) {
-  check(rules.participations >= 1 && rules.gap >= 1 && rules.most >= 1 &&
-            rules.steps > rules.before,
-        "units that take part");
+  check(
+      rules.participations >= 1 && rules.gap >= 1 && rules.most >= 1 && rules.steps > rules.before,
+      "units that take part");
   return std::make_unique<UnitStreamSampler>(seed, std::move(windows), units, std::move(name),
                                              rules);
 }

@@ -16,7 +16,8 @@
 
 namespace lazydp {
 
-// One draw for one row: row <- term.shrink * row + term.std * normals of the cell (row, kind, step).
+// One draw for one row: row <- term.shrink * row + term.std * normals of the cell (row, kind,
+// step).
 struct Draw {
   std::uint32_t place = 0;  // of the row, among the late rows that catch up with it
   CellKind kind = CellKind::each_step;
@@ -47,8 +48,7 @@ std::unique_ptr<CatchUp> make_catch_up(Missed missed, const Correlation& correla
 
 // The rows of a table that wait, and the way in which they catch up.
 struct WaitingRows {
-  WaitingRows(RowId rows, std::unique_ptr<CatchUp> how)
-      : history(rows), catch_up(std::move(how)) {}
+  WaitingRows(RowId rows, std::unique_ptr<CatchUp> how) : history(rows), catch_up(std::move(how)) {}
 
   History history;
   std::unique_ptr<CatchUp> catch_up;

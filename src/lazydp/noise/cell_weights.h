@@ -1,5 +1,6 @@
 #pragma once
-// How much each noise cell weighs in what a late row is owed, where the noise of steps is correlated.
+// How much each noise cell weighs in what a late row is owed, where the noise of steps is
+// correlated.
 
 #include <array>
 #include <cstddef>

@@ -100,12 +100,16 @@ class SomeCellsAtOnce : public CatchUp {
     // The cell of step t is new to every row; that draw shrinks it.
     for (std::size_t i = begin; i < end; ++i) {
       const float shrink = owed.term_since(late[i].after).shrink;
-      draws.push({static_cast<std::uint32_t>(i), CellKind::each_step, t,
+      draws.push({static_cast<std::uint32_t>(i),
+                  CellKind::each_step,
+                  t,
                   {shrink, static_cast<float>(cells.of_recent(t))}});
     }
     for (std::size_t i = begin; i < end; ++i) {
       if (!cells.some_at_once(late[i].after)) continue;
-      draws.push({static_cast<std::uint32_t>(i), CellKind::aggregated, t,
+      draws.push({static_cast<std::uint32_t>(i),
+                  CellKind::aggregated,
+                  t,
                   {1.0f, cells.deviation_at_once(late[i].after)}});
     }
     for (Step k = cells.correlation().first_cell(t + 1); k < t; ++k) {

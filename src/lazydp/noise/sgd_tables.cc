@@ -95,8 +95,8 @@ void SgdTables::settle_and_pool(Step t, std::span<const Bags> bags, Pooling mode
 
 // First all tables find their late rows, then all these rows catch up, whatever table they belong
 // to.
-void SgdTables::catch_up(std::unique_ptr<WaitingRows> Update::*part, Step t, std::span<const Ids> ids,
-                         StageClock& stages) {
+void SgdTables::catch_up(std::unique_ptr<WaitingRows> Update::*part, Step t,
+                         std::span<const Ids> ids, StageClock& stages) {
   if (std::ranges::none_of(updates_,
                            [&](const Update& update) { return update.*part != nullptr; })) {
     return;

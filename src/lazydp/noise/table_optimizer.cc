@@ -50,9 +50,9 @@ ClockedTables make_table_optimizer(const TableOptimizerOptions& options, std::sp
         options.policy, tables, dynamic_cast<const MomentumClock&>(*clock), noise);
     return {std::move(clock), std::move(optimizer)};
   }
-  auto optimizer =
-      std::make_unique<SgdTables>(options.policy, tables, dynamic_cast<const VarianceClock&>(*clock),
-                                  noise, options.decay, options.passes);
+  auto optimizer = std::make_unique<SgdTables>(options.policy, tables,
+                                               dynamic_cast<const VarianceClock&>(*clock), noise,
+                                               options.decay, options.passes);
   return {std::move(clock), std::move(optimizer)};
 }
 

@@ -139,7 +139,7 @@ struct TableOptimizerOptions {
   NoisePolicy policy = NoisePolicy::lazy_aggregated;
   WeightDecay decay = WeightDecay::off;  // whether any step will decay weights
   NoisePasses passes = NoisePasses::fused;
-  Correlation correlation = {};  // of the noise of steps; independent under momentum
+  Correlation correlation = {};              // of the noise of steps; independent under momentum
   std::span<const std::size_t> frozen = {};  // tables that keep their weights, ascending
 };
 

@@ -68,7 +68,8 @@ std::string in_words(const Trainer& trainer) {
   out << sampling_in_words(trainer) << ", clip norm " << m.clip_norm
       << (plan.clip_schedule.constant() ? "" : " (scheduled)") << ", noise multiplier "
       << range(trainer.ledger(), noise_multiplier)
-      << (plan.correlation.independent() ? "" : ", noise correlated by " + in_words(plan.correlation))
+      << (plan.correlation.independent() ? ""
+                                         : ", noise correlated by " + in_words(plan.correlation))
       << ", " << trainer.ledger().steps() << " steps; " << (units ? "a sampled unit sends " : "")
       << (units ? sent_in_words(plan.examples_per_unit) + "; " : std::string())
       << neighbours_in_words(trainer) << "; the data-set size, "

@@ -84,16 +84,16 @@ void require_counted(const Plan& plan, const Sampler& sampler) {
   }
   const bool in_blocks = sampling == Sampling::stream || sampling == Sampling::balls_in_bins;
   if (!plan.blocks && !in_blocks) return;
-  const bool counted = plan.blocks && in_blocks &&
-                       (plan.blocks->sampling == BlockSampling::stream) ==
-                           (sampling == Sampling::stream) &&
-                       plan.blocks->separation <= sampler.separation() &&
-                       plan.blocks->times >= sampler.participations();
+  const bool counted =
+      plan.blocks && in_blocks &&
+      (plan.blocks->sampling == BlockSampling::stream) == (sampling == Sampling::stream) &&
+      plan.blocks->separation <= sampler.separation() &&
+      plan.blocks->times >= sampler.participations();
   if (!counted) {
-    throw PrivacyError("the sampler is " + std::string(sampling_name(sampling)) + ", with " +
-                       std::to_string(sampler.separation()) +
-                       " steps from one participation to the next, and the plan counts another one" +
-                       kMust);
+    throw PrivacyError(
+        "the sampler is " + std::string(sampling_name(sampling)) + ", with " +
+        std::to_string(sampler.separation()) +
+        " steps from one participation to the next, and the plan counts another one" + kMust);
   }
 }
 

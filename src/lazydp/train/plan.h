@@ -25,8 +25,8 @@ namespace lazydp {
 // not drawn anew for each step. A block is a run of steps under one noise key.
 struct BlockRules {
   BlockSampling sampling = BlockSampling::stream;
-  std::uint64_t separation = 1;              // steps from one participation to the next, at least
-  std::uint64_t times = kAnyNumberOfTimes;   // participations at most; more do not fit anyway
+  std::uint64_t separation = 1;             // steps from one participation to the next, at least
+  std::uint64_t times = kAnyNumberOfTimes;  // participations at most; more do not fit anyway
   bool disjoint = false;  // the user declares: no example is in the data of two blocks
 
   // Equal if every field is.
@@ -94,9 +94,10 @@ Step step_before_block(const Ledger& ledger);
 
 // What a run has done so far.
 struct Progressed {
-  Step now = 0;           // steps taken
-  Ledger spent = {};      // on them, and before
-  Step before_block = 0;  // the next step belongs to the block that began, or begins, after this one
+  Step now = 0;       // steps taken
+  Ledger spent = {};  // on them, and before
+  Step before_block =
+      0;  // the next step belongs to the block that began, or begins, after this one
 
   // A run that goes on in its last block, or begins another after step `now`.
   static Progressed in_block(Step now, const Ledger& spent) {

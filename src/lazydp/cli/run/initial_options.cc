@@ -103,8 +103,7 @@ FrozenParts choose_frozen(const FlagTexts& given, const RunOptions& options) {
 void require_sound_beginning(const FlagTexts& given, const RunOptions& options) {
   if (!options.initial) return;
   options.initial->require_fits(options.model.shape, schema_of(options));
-  const bool claims =
-      no_claim(options.plan, !options.seed, options.sampling == Sampling::poisson).empty();
+  const bool claims = no_claim(options.plan, !options.seed, options.sampling).empty();
   const InitialModel& model = options.initial->model();
   if (!claims || model.declared_public) return;
   const std::string what = "init is '" + *given.init + "', ";

@@ -1,6 +1,6 @@
 #pragma once
-// What a run that goes on makes of data in its order: where in it the next step is, and whether what
-// comes is a block of its own.
+// What a run that goes on makes of data in its order: where in it the next step is, and whether
+// what comes is a block of its own.
 
 #include "lazydp/checkpoint/checkpoint_header.h"
 #include "lazydp/cli/flags.h"

@@ -177,10 +177,9 @@ void print_report(std::ostream& out, const Finished& run) {
       << with_commas(static_cast<double>(options.batch))
       << (units_in_batches(options) ? " units (" : " examples (")
       << (options.sampling == Sampling::poisson ? "Poisson" : sampling_name(options.sampling))
-      << "), "
-      << (result.ranks > 1 ? std::to_string(result.ranks) + " ranks x " : "") << result.threads
-      << (result.threads == 1 ? " thread, " : " threads, ") << human_duration(result.seconds)
-      << "\n\n";
+      << "), " << (result.ranks > 1 ? std::to_string(result.ranks) + " ranks x " : "")
+      << result.threads << (result.threads == 1 ? " thread, " : " threads, ")
+      << human_duration(result.seconds) << "\n\n";
   if (options.task.file) print_file(out, options);
   if (options.task.learnable()) {
     const auto beside_best = [](double value, double best) {

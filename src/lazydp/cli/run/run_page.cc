@@ -110,8 +110,7 @@ std::vector<std::vector<std::string>> numbers_of(const Finished& run) {
                    with_commas(static_cast<double>(options.task.examples())) +
                    (options.task.file && options.task.file->units ? " units" : " examples")},
       {"steps", with_commas(result.steps) + " of " +
-                    with_commas(static_cast<double>(options.batch)) +
-                    batch_in_words(options)},
+                    with_commas(static_cast<double>(options.batch)) + batch_in_words(options)},
       {"learning rates", shortest(plan.table_rate) + " (tables, " +
                              std::string(table_rule_name(plan.table_rule)) + "), " +
                              shortest(plan.dense_rate) + " (MLPs, " +

@@ -88,9 +88,7 @@ void fit_batch(RunOptions& run) {
   const auto examples = static_cast<double>(drawn_from(run));
   switch (run.sampling) {
     case Sampling::poisson: return;
-    case Sampling::shuffled:
-      mechanism.expected_batch = static_cast<double>(run.batch);
-      break;
+    case Sampling::shuffled: mechanism.expected_batch = static_cast<double>(run.batch); break;
     case Sampling::stream: {
       const double share = mechanism.expected_batch / examples;
       const double places = share * static_cast<double>(places_of(run));
@@ -152,13 +150,12 @@ namespace {
 BlockRules rules_of_units(const FlagTexts& given, Step steps) {
   constexpr std::uint64_t kUsualParticipations = 4;
   BlockRules rules;
-  rules.times = given.unit_participations ? whole_number("unit-participations",
-                                                         *given.unit_participations, 1, kLastStep)
-                                          : kUsualParticipations;
+  rules.times = given.unit_participations
+                    ? whole_number("unit-participations", *given.unit_participations, 1, kLastStep)
+                    : kUsualParticipations;
   // As far apart as they can be if there are to be so many.
-  rules.separation = given.unit_gap
-                         ? whole_number("unit-gap", *given.unit_gap, 1, kLastStep)
-                         : std::max<std::uint64_t>(1, steps / rules.times);
+  rules.separation = given.unit_gap ? whole_number("unit-gap", *given.unit_gap, 1, kLastStep)
+                                    : std::max<std::uint64_t>(1, steps / rules.times);
   return rules;
 }
 
@@ -178,11 +175,11 @@ void require_units_in_stream(const FlagTexts& given, bool there) {
 bool choose_disjoint(const FlagTexts& given, const RunOptions& run) {
   if (!given.disjoint_data || !truth("disjoint-data", *given.disjoint_data)) return false;
   if (!in_blocks(run) || has_units(run)) {
-    throw PrivacyError(std::string("disjoint-data is given, which says that no example is in the "
-                                   "data of two blocks; it needs --sampling stream or "
-                                   "balls-in-bins") +
-                       (has_units(run) ? ", and examples as privacy units: a unit may come again"
-                                       : ""));
+    throw PrivacyError(
+        std::string("disjoint-data is given, which says that no example is in the "
+                    "data of two blocks; it needs --sampling stream or "
+                    "balls-in-bins") +
+        (has_units(run) ? ", and examples as privacy units: a unit may come again" : ""));
   }
   return true;
 }
@@ -190,8 +187,8 @@ bool choose_disjoint(const FlagTexts& given, const RunOptions& run) {
 // Noise is correlated by default where that is what the data's order is for.
 std::string correlation_of(const FlagTexts& given, const RunOptions& run) {
   if (given.correlation) return *given.correlation;
-  const bool can = traits_of(run.plan.recipe.noise).adds_all_noise() &&
-                   run.plan.table_rule == TableRule::sgd;
+  const bool can =
+      traits_of(run.plan.recipe.noise).adds_all_noise() && run.plan.table_rule == TableRule::sgd;
   return run.sampling == Sampling::stream && can ? "lambda" : "independent";
 }
 
@@ -216,8 +213,8 @@ void choose_blocks(const FlagTexts& given, RunOptions& run) {
   } else {
     rules.separation = steps_of_an_epoch(run);
   }
-  rules.sampling = run.sampling == Sampling::stream ? BlockSampling::stream
-                                                    : BlockSampling::balls_in_bins;
+  rules.sampling =
+      run.sampling == Sampling::stream ? BlockSampling::stream : BlockSampling::balls_in_bins;
   rules.disjoint = disjoint;
   plan.blocks = rules;
   const auto planned = std::get<CorrelatedGaussian>(event_of(plan, plan.steps)).allowed;

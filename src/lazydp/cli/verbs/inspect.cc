@@ -52,8 +52,7 @@ void print(std::ostream& out, const DataFile& data) {
       << "  " << with_commas(examples) << " examples, "
       << fixed(100.0 * static_cast<double>(header.positives) / std::max(1.0, examples), 2)
       << " % of them positive\n"
-      << holes_in_words(data)
-      << "  " << human_bytes(static_cast<double>(data.bytes())) << ": "
+      << holes_in_words(data) << "  " << human_bytes(static_cast<double>(data.bytes())) << ": "
       << with_commas(static_cast<double>(header.pages)) << " pages of "
       << with_commas(header.page_bytes) << " bytes\n"
       << "  hashed with the public salt " << data.schema().salt << "\n";

@@ -41,7 +41,7 @@ struct FileHeader {
   std::uint32_t page_bytes = kMinPageBytes;
   std::uint64_t examples = 0;
   std::uint64_t positives = 0;
-  std::uint64_t pages = 0;  // number of pages of examples
+  std::uint64_t pages = 0;            // number of pages of examples
   std::uint64_t directory_pages = 0;  // and of holes
   std::uint64_t schema_bytes = 0;
   std::uint64_t content = 0;   // hash of the checksums of all pages, in order
