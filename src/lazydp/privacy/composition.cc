@@ -51,6 +51,12 @@ Ledger of_one_event(const PrivacyEvent& event) {
 
 }  // namespace
 
+bool blanks_an_example(const Ledger& ledger) {
+  return std::ranges::any_of(ledger.events(), [](const PrivacyEvent& event) {
+    return std::holds_alternative<CorrelatedGaussian>(event);
+  });
+}
+
 std::optional<double> exact_mu(const Ledger& ledger) {
   double sum = 0.0;
   for (const PrivacyEvent& event : ledger.events()) {

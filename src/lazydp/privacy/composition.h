@@ -22,4 +22,8 @@ std::optional<double> exact_mu(const Ledger& ledger);
 // theirs ("parallel composition"). A ledger without disjoint blocks is returned alone.
 std::vector<Ledger> ledgers_of_one_example(const Ledger& ledger);
 
+// Returns whether neighbours differ by a blank line (zero-out) rather than by one more or less: so
+// it is if any event is a block. For the other events the two cost the same.
+bool blanks_an_example(const Ledger& ledger);
+
 }  // namespace lazydp

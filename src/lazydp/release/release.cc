@@ -15,6 +15,7 @@
 #include "lazydp/data/privacy_units.h"
 #include "lazydp/export/export_weights.h"
 #include "lazydp/export/safetensors.h"
+#include "lazydp/privacy/composition.h"
 
 namespace lazydp {
 namespace {
@@ -31,6 +32,7 @@ Json json_of(const Claim& claim, const std::string& unit, bool blanked, const Js
       {"threat_model",
        "whoever sees the released model; intermediate states, metrics, logs and timing are not "
        "published"}};
+  if (claim.confidence < 1) json["confidence"] = claim.confidence;
   const Json::json_pointer learned("/schema/from_data");
   if (data.contains(learned)) {
     json["not_covered"] = "what the schema took from the data: " + data[learned].get<std::string>();
@@ -56,8 +58,8 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
   Json card = {{"format", "lazydp-card"},
                {"version", 1},
                {"program", std::string("lazydp ") + version()},
-               {"claim", json_of(claim, trainer.sampler().unit(), trainer.plan().blocks.has_value(),
-                                 notes.data)},
+               {"claim", json_of(claim, trainer.sampler().unit(),
+                                 blanks_an_example(trainer.ledger()), notes.data)},
                {"plan", json_of(trainer.plan())},
                {"sampling", sampling_name(trainer.sampler().sampling())},
                {"noise_key", trainer.seed().secret() ? "secret" : "fixed by the user"},

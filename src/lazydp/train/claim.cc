@@ -6,6 +6,9 @@
 #include <sstream>
 
 #include "lazydp/data/privacy_units.h"
+#include "lazydp/privacy/bins/balls_in_bins.h"
+#include "lazydp/privacy/composition.h"
+#include "lazydp/privacy/effort.h"
 #include "lazydp/privacy/rdp.h"
 #include "lazydp/train/correlation_text.h"
 #include "lazydp/train/plan.h"
@@ -53,9 +56,20 @@ std::string sampling_in_words(const Trainer& trainer) {
   return out.str();
 }
 
+// What was told of the data of blocks is part of what is claimed.
+std::string declared_in_words(const Ledger& ledger) {
+  const bool disjoint = std::ranges::any_of(ledger.events(), [](const PrivacyEvent& event) {
+    const auto* block = std::get_if<CorrelatedGaussian>(&event);
+    return block != nullptr && block->disjoint;
+  });
+  return disjoint ? "no example is in the data of two blocks of steps, as the user declares; " : "";
+}
+
 std::string neighbours_in_words(const Trainer& trainer) {
   const std::string unit = trainer.sampler().unit();
-  if (!trainer.plan().blocks) return "neighbours differ by adding or removing " + unit;
+  if (!blanks_an_example(trainer.ledger())) {
+    return "neighbours differ by adding or removing " + unit;
+  }
   return "neighbours differ by " + unit +
          ", whose lines are blank in one of them while all others keep their places (zero-out)";
 }
@@ -72,8 +86,8 @@ std::string in_words(const Trainer& trainer) {
                                          : ", noise correlated by " + in_words(plan.correlation))
       << ", " << trainer.ledger().steps() << " steps; " << (units ? "a sampled unit sends " : "")
       << (units ? sent_in_words(plan.examples_per_unit) + "; " : std::string())
-      << neighbours_in_words(trainer) << "; the data-set size, "
-      << std::llround(m.expected_batch / m.sampling_rate)
+      << declared_in_words(trainer.ledger()) << neighbours_in_words(trainer)
+      << "; the data-set size, " << std::llround(m.expected_batch / m.sampling_rate)
       << (units && !plan.blocks ? " units" : " examples")
       << ", is treated as public; the released model is protected, intermediate states "
          "are not";
@@ -121,6 +135,10 @@ Claim claim(const Trainer& trainer, double delta) {
   result.epsilon = epsilon(trainer.ledger(), delta, accountant);
   result.holds = std::isfinite(result.epsilon);
   result.because = result.holds ? in_words(trainer) : "no finite epsilon holds at this delta";
+  if (takes_sampling(trainer.ledger(), accountant)) {
+    result.confidence = kMonteCarloConfidence;
+    result.because += "; epsilon was computed by sampling, and is right with probability 1 - 1e-6";
+  }
   return result;
 }
 

@@ -15,7 +15,8 @@ struct Claim {
   double epsilon = 0.0;  // meaningful only if it holds
   double delta = 0.0;
   Accountant accountant = Accountant::rdp;
-  std::string because;  // the mechanism in words, or why nothing is claimed
+  double confidence = 1.0;  // below 1 if epsilon was computed by sampling: how sure it is
+  std::string because;      // the mechanism in words, or why nothing is claimed
 };
 
 // Returns why nothing may be claimed for a run of this plan; empty if something may.
