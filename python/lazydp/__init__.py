@@ -11,6 +11,7 @@ from lazydp import privacy
 from lazydp._native import InternalError, IoError, PrivacyError, UserError
 from lazydp.adaptive import PrivacyEngineAdaptiveClipping
 from lazydp.audit import AuditResult, audit, audit_one_run
+from lazydp.convert import convert
 from lazydp.engine import PrivacyEngine
 from lazydp.table_sgd import sgd_group
 
@@ -25,6 +26,7 @@ __all__ = [
     "UserError",
     "audit",
     "audit_one_run",
+    "convert",
     "privacy",
     "sgd_group",
 ]

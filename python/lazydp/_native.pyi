@@ -125,3 +125,20 @@ def one_run_p_value(made: OneRunGuesses, claim: TradeOff) -> float: ...
 def one_run_epsilon(made: OneRunGuesses, delta: float, alpha: float) -> float: ...
 def plan_one_run(canaries: int, claim: TradeOff, truth: TradeOff, alpha: float) -> OneRunPlan: ...
 def canaries_needed(claim: TradeOff, truth: TradeOff, alpha: float, power: float) -> int | None: ...
+
+class BadRow:
+    row: int
+    reason: str
+
+class Conversion:
+    rows: int
+    examples: int
+    positives: int
+    bad_rows: int
+    first_bad: list[BadRow]
+    stopped: bool
+    file_bytes: int
+
+def convert(
+    stream: object, output: str, schema: str, salt: int | None = None, max_bad_rows: int = 0
+) -> Conversion: ...

@@ -21,7 +21,9 @@ constexpr std::uint32_t kAudit = audit_flags;
 constexpr std::uint32_t kMechanism = kTrain | privacy_flags;
 constexpr std::uint32_t kAll = kRuns | demo_flags;
 constexpr std::uint32_t kFolder = resume_flags | release_flags;
-constexpr std::uint32_t kConvert = convert_criteo_flags | convert_csv_flags;
+constexpr std::uint32_t kConvertText =
+    convert_criteo_flags | convert_csv_flags | convert_jsonl_flags;
+constexpr std::uint32_t kConvert = kConvertText | convert_parquet_flags;
 constexpr std::uint32_t kCsv = convert_csv_flags;
 constexpr std::uint32_t kGenerate = generate_flags;
 constexpr std::uint32_t kInspect = inspect_flags;
@@ -109,9 +111,12 @@ constexpr std::array kFlags = {
          "what the columns are: TOML, or a data file whose schema is taken"},
     Flag{"--guess", &G::guess, kCsv, "", kData,
          "write a first schema for IN to OUT instead; look at it before you use it"},
+    Flag{"--join", &G::join, kCsv, "FILE:COLUMN", kData,
+         "add the columns of a second file, held in memory, to every line: by a column that both "
+         "name so; they are the schema's last columns"},
     Flag{"--salt", &G::salt, kConvert, "N", kData,
          "of the public hash from values to rows; 0, or what the schema says"},
-    Flag{"--min-count", &G::min_count, kConvert, "N", kData,
+    Flag{"--min-count", &G::min_count, kConvertText, "N", kData,
          "values that occur so often get rows of their own, all others share one: learned from the "
          "data, and not covered by epsilon; off"},
     Flag{"--max-bad-lines", &G::max_bad_lines, kConvert, "N", kData,
@@ -208,7 +213,8 @@ constexpr std::array kFlags = {
          "says what the search would cost and how much noise it needs, and trains nothing", false},
     Flag{"--json", &G::json, kOut | kTune, "FILE|-", kRun, "the numbers, for machines", false},
     Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture", false},
-    Flag{"--quiet", &G::quiet, kOut | kSweep | kTune, "", kRun, "no progress", false},
+    Flag{"--quiet", &G::quiet, kOut | predict_flags | kSweep | kTune, "", kRun,
+         "no progress, and nothing about a file that is the result", false},
     Flag{"--config", &G::config, kAll | kPaper | kCosts | kAudit | kDataFiles, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins", false},
 

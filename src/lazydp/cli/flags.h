@@ -25,7 +25,7 @@ struct FlagTexts {
   Text out, checkpoint_every, table_storage, key_file, no_release, private_metrics, dry_run, branch,
       previous;
   Text data, validation, test, split_by, privacy_unit, examples_per_unit, group_by;
-  Text schema, guess, salt, min_count, max_bad_lines, verify, show;
+  Text schema, guess, join, salt, min_count, max_bad_lines, verify, show;
   Text grid, trials_mean, trials_eta, score_noise, score_bound;
   Text smoke, quick, max_table_gb;
   Text json, svg, quiet, config;
@@ -49,6 +49,8 @@ enum Takes : std::uint32_t {
   inspect_flags = 1 << 11,
   eval_flags = 1 << 12,
   predict_flags = 1 << 13,
+  convert_jsonl_flags = 1 << 14,
+  convert_parquet_flags = 1 << 15,
   sweep_flags = 1 << 20,
   tune_flags = 1 << 21,
   paper_flags = 1 << 16,

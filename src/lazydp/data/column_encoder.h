@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -40,6 +41,23 @@ class ColumnEncoder {
   bool encode(std::string_view value, Records& out, std::string& why,
               std::vector<Lookup>* lookups = nullptr) const;
 
+  // The same for a value that is missing.
+  bool encode_missing(Records& out, std::string& why) const;
+
+  // The same for several values; only a multi column can have them. They mean what they mean in
+  // text with the column's separator between them.
+  bool encode_list(std::span<const std::string_view> values, Records& out, std::string& why,
+                   std::vector<Lookup>* lookups = nullptr) const;
+
+  // The same for a number, not missing, of a column for which takes_number().
+  bool encode_number(double number, Records& out, std::string& why) const;
+
+  // Writes the row of a value, as find_row() found it, of a categorical column without a key.
+  void set_row(std::uint32_t row, Records& out) const { out.set_id(place_, row); }
+
+  // Returns whether a value of the column means its number only, whatever its text is.
+  bool takes_number() const;
+
   // Finds the row of one value, not missing, of a categorical or a multi column. Returns whether
   // the value can be used; if not, `why` says why.
   bool find_row(std::string_view value, std::uint32_t& row, std::string& why,
@@ -50,8 +68,11 @@ class ColumnEncoder {
 
   bool encode_label(std::string_view value, Records& out, std::string& why) const;
   bool encode_dense(std::string_view value, Records& out, std::string& why) const;
+  bool set_dense(double number, std::string_view shown_as, Records& out, std::string& why) const;
   bool encode_multi(std::string_view value, Records& out, std::string& why,
                     std::vector<Lookup>* lookups) const;
+  bool add_part(std::string_view part, Records& out, bool& any, std::string& why,
+                std::vector<Lookup>* lookups) const;
   bool find_hash(std::string_view value, std::uint64_t& hash, std::string& why) const;
   bool refuse(std::string_view value, std::string_view allowed, std::string& why) const;
   bool is_listed(std::string_view value) const;

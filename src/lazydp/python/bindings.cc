@@ -1,4 +1,5 @@
-// The extension lazydp._native: the noise engine and the accountants, on tensors' own memory.
+// The extension lazydp._native: the noise engine and the accountants, on tensors' own memory, and
+// the conversion of tables to data files.
 
 #include "lazydp/python/bindings.h"
 
@@ -23,4 +24,5 @@ NB_MODULE(_native, module) {
   lazydp::bind_tables(module);
   lazydp::bind_privacy(module);
   lazydp::bind_audit(module);
+  lazydp::bind_convert(module);
 }

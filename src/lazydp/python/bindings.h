@@ -28,5 +28,6 @@ void bind_random(nb::module_& module);
 void bind_tables(nb::module_& module);
 void bind_privacy(nb::module_& module);
 void bind_audit(nb::module_& module);
+void bind_convert(nb::module_& module);
 
 }  // namespace lazydp

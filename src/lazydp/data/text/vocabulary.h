@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lazydp/data/schema.h"
+#include "lazydp/data/text/example_parser.h"
 
 namespace lazydp {
 
@@ -14,6 +15,6 @@ namespace lazydp {
 // times in these inputs, which are read once for it. Memory grows with the number of distinct
 // values. The schema records what it took from the data: no epsilon covers that.
 Schema learn_vocabulary(const Schema& schema, const std::vector<std::string>& inputs,
-                        std::uint64_t min_count);
+                        std::uint64_t min_count, const TextFormat& format);
 
 }  // namespace lazydp
