@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from dlrm import Dlrm, Sgd
-from private_engines import LazyDp, Opacus
+from private_engines import LazyDp, LazyDpByUnit, Opacus
 from pytorch.private import Eager, EagerInBlocks, EagerOnThreads
 from pytorch.tables import Fused
 from rounds import Trained, as_json, measure, table
@@ -27,6 +27,7 @@ KINDS: dict[str, Any] = {
     "eager-blocks": lambda shape, batch: EagerInBlocks(Fused(shape)),
     "eager-threads": lambda shape, batch: EagerOnThreads(Fused(shape)),
     "opacus": Opacus,
+    "lazydp-units": LazyDpByUnit,
 }
 
 
@@ -38,15 +39,17 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--kinds", default="sgd,lazydp", help="ratios are to the first")
+    parser.add_argument("--examples-per-unit", type=int, default=32, help="of lazydp-units")
     parser.add_argument("--json", type=Path, help="add the numbers to this file, a line a run")
     options = parser.parse_args()
     torch.set_num_threads(options.threads)
 
     shape = SHAPES[options.shape].scaled(options.gigabytes)
-    contenders = [
-        Trained(kind, KINDS[kind](shape, options.batch), shape, options.batch)
-        for kind in options.kinds.split(",")
-    ]
+    contenders = []
+    for kind in options.kinds.split(","):
+        more = [options.examples_per_unit] if kind == "lazydp-units" else []
+        trainer = KINDS[kind](shape, options.batch, *more)
+        contenders.append(Trained(kind, trainer, shape, options.batch))
     times = measure(contenders, options.rounds)
     print(table(times, times[0]), flush=True)
     if options.json:

@@ -28,20 +28,22 @@ class Fixed(torch.utils.data.Dataset):
 class UnderEngine:
     """A training loop as users write it."""
 
-    def __init__(self, engine: Any, shape: Shape, batch: int, mode: str = "hooks") -> None:
+    def __init__(
+        self, engine: Any, shape: Shape, batch: int, mode: str = "hooks", **options: Any
+    ) -> None:
         model = Dlrm(shape, sparse=False)
         loader = torch.utils.data.DataLoader(Fixed(batch * 100), batch_size=batch)
+        chosen = {"data_loader": loader, "poisson_sampling": False} | options
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = engine.make_private(
                 module=model,
                 optimizer=torch.optim.SGD(model.parameters(), lr=LEARNING_RATE),
-                data_loader=loader,
                 noise_multiplier=SIGMA,
                 max_grad_norm=BOUND,
-                poisson_sampling=False,
                 grad_sample_mode=mode,
                 criterion=nn.BCEWithLogitsLoss(),
+                **chosen,
             )
         self.model, self.optimizer = made[:2]
         self.criterion = made[2] if mode == "ghost" else nn.BCEWithLogitsLoss()
@@ -57,6 +59,29 @@ class LazyDp(UnderEngine):
         from lazydp import PrivacyEngine
 
         super().__init__(PrivacyEngine(accountant="rdp"), shape, batch, mode)
+
+
+class LazyDpByUnit(UnderEngine):
+    """Units that send `each` examples apiece: as many examples a step as the others take."""
+
+    def __init__(self, shape: Shape, batch: int, each: int) -> None:
+        from lazydp import PrivacyEngine
+        from lazydp.batch_record import BatchSize
+
+        super().__init__(
+            PrivacyEngine(accountant="rdp"),
+            shape,
+            batch,
+            data_loader=torch.utils.data.DataLoader(Fixed(batch * 100), batch_size=batch // each),
+            poisson_sampling=True,
+            privacy_unit=torch.arange(batch * 100) // each,
+            examples_per_unit=each,
+        )
+        self.size = BatchSize(batch // each * each, (each,) * (batch // each))
+
+    def step(self, batch: Batch) -> None:
+        self.optimizer.batch_record.add(self.size, self)  # as its loader does, of random batches
+        super().step(batch)
 
 
 class Opacus(UnderEngine):

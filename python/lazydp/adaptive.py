@@ -13,7 +13,8 @@ from torch import Tensor
 from lazydp._native import UserError
 from lazydp.engine import PrivacyEngine
 from lazydp.ghost import PrivateCriterion
-from lazydp.optimizer import TableOptimizer, moved_bound
+from lazydp.mechanism import moved_bound, noise_beside_count
+from lazydp.optimizer import TableOptimizer
 
 _COUNTS_PER_STD = 20  # the count's noise, relative to the expected batch (Andrew et al. 2021)
 
@@ -52,10 +53,8 @@ class AdaptiveOptimizer(TableOptimizer):
 
     def _noise_std(self) -> float:
         """Return the noise of the sum; the rest of the budget pays for the count."""
-        sigma = float(self.noise_multiplier)  # an example moves the count by a half
-        if sigma <= 0:
-            return 0.0
-        return float((sigma**-2 - (2 * self.count_std) ** -2) ** -0.5) * float(self.max_grad_norm)
+        multiplier = noise_beside_count(float(self.noise_multiplier), self.count_std)
+        return multiplier * float(self.max_grad_norm) if multiplier > 0 else 0.0
 
     def count_unclipped(self, factors: Tensor) -> None:
         """Add a half for each example that is not clipped; take a half away for each that is."""
@@ -80,6 +79,11 @@ class AdaptiveOptimizer(TableOptimizer):
             self.clipbound_learning_rate,
             self.limits,
         )
+
+    def _drop(self) -> None:
+        """Keep no count of a step that was refused or interrupted, either."""
+        super()._drop()
+        self._centred_count = 0.0
 
     def zero_grad(self, set_to_none: bool = False) -> None:
         """Forget gradients that no step has taken, and their count."""

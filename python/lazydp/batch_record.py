@@ -109,21 +109,23 @@ class BatchRecord:
                     "a time, and call backward() and step() for it"
                 )
 
-    def take(self, examples: int, batches: int) -> bool:
-        """Take a step's batches, with so many examples; return False if none was handed out.
+    def take(self, examples: int, batches: int) -> int | None:
+        """Take a step's batches; return how many examples they have, None if none was handed out.
 
-        Raises UserError if the examples of at most `batches` batches do not add up to that number.
-        Batches that no step took (an interrupted pass, an empty batch that was passed over, an
-        epoch that was left early) are forgotten.
+        Layers saw `examples` of them: one more than there are if the loader made an example up,
+        because the batch was empty. Raises UserError if the examples of at most `batches` batches
+        do not add up to that number. Batches that no step took (an interrupted pass, an empty batch
+        that was passed over, an epoch that was left early) are forgotten.
         """
         if not self._waiting:
-            return False
+            return None
         sizes = [self._seen(w.size, examples) for w in self._waiting]
         for first in range(len(sizes)):
             for last in range(first + 1, min(first + batches, len(sizes)) + 1):
                 if sum(sizes[first:last]) == examples:
+                    made_up = sum(w.size == 0 for w in self._waiting[first:last])
                     del self._waiting[:last]
-                    return True
+                    return examples - (made_up if self._rand_on_empty else 0)
         raise UserError(
             f"the layers saw {examples} examples, and the loader drew {sizes[-1]}; every layer's "
             "first dimension must be that of the batch: keep ids as [batch, length] instead of "

@@ -12,19 +12,20 @@ from torch import Tensor
 
 from lazydp._native import UserError
 from lazydp.batch_record import BatchRecord
+from lazydp.pass_units import Units
 
 
 class Layer(Protocol):
     """Part of a model whose examples' gradients are kept as factors until they are clipped."""
 
-    def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
-        """Return the squared norm of each example's gradient over all calls of one pass.
+    def squared_norms(self, calls: Calls) -> dict[Any, Tensor]:
+        """Return the squared norm of each unit's gradient over all calls of one pass.
 
         There is a key for each layer or parameter with a bound of its own under per-layer clipping.
         """
 
     def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
-        """Add factors(key)[i] x the gradient of example i; a factor of 0 leaves an example out."""
+        """Add factors(key)[u] x the gradient of unit u; a factor of 0 leaves a unit out."""
 
 
 class Capture(Protocol):
@@ -44,7 +45,8 @@ class Capture(Protocol):
 class Calls(list[Any]):
     """The calls of one layer in one pass."""
 
-    formed: Any = None  # the gradients that the layer measured, where it applies the same ones
+    units: Units  # which examples are measured together
+    formed: Any = None  # what the layer measured, where it applies the same
 
 
 class Pass:
@@ -54,6 +56,7 @@ class Pass:
         """Start without calls."""
         self.calls: dict[Any, Calls] = {}
         self.clocks: set[int] = set()  # batches that had been handed out at each forward
+        self.sent: Tensor | None = None  # how many examples each unit has; None: each is a unit
 
     @property
     def fewest_calls(self) -> int:
@@ -87,34 +90,17 @@ class Pass:
                     )
 
     def squared_norms(self) -> dict[Any, Tensor]:
-        """Return the squared norms of all examples' gradients, by layer or parameter."""
+        """Return the squared norms of all units' gradients, by layer or parameter."""
         examples = self.examples
+        units = Units.of_examples(examples) if self.sent is None else Units(self.sent)
         squared: dict[Any, Tensor] = {}
         for layer, calls in self.calls.items():
-            squared |= layer.squared_norms(calls, examples)
+            calls.units = units
+            squared |= layer.squared_norms(calls)
         return squared
 
-    def by_unit(self, sent: Tensor) -> list[Pass]:
-        """Return the pass with units for examples: unit u has the next sent[u] of the examples.
-
-        A unit has the look-ups, or the positions, of all its examples, and the mean of their
-        gradients: it is measured and added like an example that has as many. Units that sent
-        equally many examples are one of the passes that are returned.
-        """
-        if bool((sent == 1).all()):
-            return [self]
-        first = sent.cumsum(0) - sent
-        parts = []
-        for each in sorted(set(sent.tolist())):
-            chosen = (first[sent == each][:, None] + torch.arange(each)).flatten()
-            part = Pass()
-            for layer, calls in self.calls.items():
-                part.calls[layer] = Calls(call.of_units(chosen, each) for call in calls)
-            parts.append(part)
-        return parts
-
     def add_clipped(self, factors: Callable[[Any], Tensor]) -> None:
-        """Add every example's gradient, times its factor, to the layers' sums."""
+        """Add every unit's gradient, times its factor, to the layers' sums."""
         for layer, calls in self.calls.items():
             layer.add_clipped(calls, factors)
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 import torch
-from torch import nn, optim
+from torch import Tensor, nn, optim
 from torch.nn.parallel import DistributedDataParallel
 
 from lazydp._native import UserError
 from lazydp.embedding import PrivateEmbeddingBase
+from lazydp.private_tensor import PrivateTensor
 from lazydp.table_sgd import require_sgd
 
 _KINDS = (nn.EmbeddingBag, nn.Embedding)
@@ -48,9 +49,15 @@ def find_tables(model: nn.Module, optimizer: optim.Optimizer) -> list[FoundTable
                 f"the weight of table '{name}' is computed from other parameters (weight_norm, a "
                 "parametrization); every row would depend on all of them: remove that first"
             )
-        if not module._parameters["weight"].requires_grad:  # type: ignore[union-attr]
+        weight: nn.Parameter = module._parameters["weight"]  # type: ignore[assignment]
+        if isinstance(weight, PrivateTensor):
+            raise UserError(
+                f"the weight of table '{name}' is private already, in another model; make one "
+                "module of both models, with one optimizer, or release that one first"
+            )
+        _require_unchanged_by_reads(name, module)
+        if not weight.requires_grad:
             continue
-        weight: nn.Parameter = module.weight  # type: ignore[assignment]
         if weight not in groups:
             raise UserError(
                 f"table '{name}' requires a gradient but is in no parameter group; add it to the "
@@ -76,15 +83,20 @@ def find_tables(model: nn.Module, optimizer: optim.Optimizer) -> list[FoundTable
     return list(found.values())
 
 
+def _require_unchanged_by_reads(name: str, module: nn.Embedding | nn.EmbeddingBag) -> None:
+    """Raise UserError for a table, frozen or not, whose rows show which of them were read."""
+    if module.max_norm is not None:
+        raise UserError(
+            f"table '{name}' has max_norm {module.max_norm}; it changes rows as they are read: set "
+            "it to None"
+        )
+
+
 def _require_supported(name: str, module: nn.Embedding | nn.EmbeddingBag) -> None:
     def refuse(what: str, instead: str) -> None:
         raise UserError(f"table '{name}' {what}; {instead}")
 
     weight = module.weight
-    if module.max_norm is not None:
-        refuse(
-            f"has max_norm {module.max_norm}", "it changes rows as they are read: set it to None"
-        )
     if module.scale_grad_by_freq:
         refuse(
             "has scale_grad_by_freq",
@@ -117,10 +129,17 @@ def require_seen(model: nn.Module, optimizer: optim.Optimizer) -> None:
             "the module is in torch's DistributedDataParallel, which waits for gradients that "
             "tables never form; use Opacus' DifferentiallyPrivateDistributedDataParallel"
         )
+    for name, module in model.named_modules():
+        _require_plain(name, module)
     trained = {p for group in optimizer.param_groups for p in group["params"]}
     for name, p in model.named_parameters():
         if not p.requires_grad:
             continue
+        if isinstance(p, nn.parameter.UninitializedParameter):
+            raise UserError(
+                f"parameter '{name}' has no shape yet; run the model once, on a made-up batch, "
+                "before make_private"
+            )
         if p not in trained:
             raise UserError(
                 f"parameter '{name}' requires a gradient but is in no parameter group; add it to "
@@ -136,6 +155,26 @@ def require_seen(model: nn.Module, optimizer: optim.Optimizer) -> None:
             raise UserError(
                 f"parameter '{name}' has a gradient hook; private training forms no gradient of it "
                 "that a hook could change: remove the hook"
+            )
+
+
+def _require_plain(name: str, module: nn.Module) -> None:
+    """Raise UserError for a layer that is private, or whose weights are no parameters."""
+    if hasattr(module, "_lazydp_layer"):
+        raise UserError(
+            f"layer '{name}' is private already, in another model; make one module of both models, "
+            "with one optimizer, or release that one first"
+        )
+    for key, value in vars(module).items():
+        if not isinstance(value, Tensor):
+            continue
+        computed = any(f"{key}{end}" in module._parameters for end in ("_g", "_v", "_orig"))
+        if computed or (value.is_leaf and value.requires_grad):
+            how = "is computed from other parameters" if computed else "is no parameter"
+            raise UserError(
+                f"'{key}' of layer '{name}', a {type(module).__name__}, {how}, and nothing would "
+                "clip its gradient: remove weight_norm, spectral_norm or pruning first, and make a "
+                "tensor that trains an nn.Parameter of a layer of its own"
             )
 
 

@@ -7,18 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor, nn
-from torch._subclasses.fake_tensor import FakeTensor
 from torch.nn import functional
 
 from lazydp._native import PrivacyError, UserError
 from lazydp.linear import plain_copy
 from lazydp.lookup import Lookup, embedding_bags, pooled_bags
+from lazydp.tracing import Untraceable, require_values
 
 if TYPE_CHECKING:
     from lazydp.private_table import PrivateTable
 
 
-class PrivateEmbeddingBase(nn.Module):
+_FIXED = ("padding_idx", "max_norm", "scale_grad_by_freq", "mode", "num_embeddings")
+
+
+class PrivateEmbeddingBase(Untraceable):
     """A mixin for the class of a table's module; the weight stays the parameter it was."""
 
     _lazydp_table: PrivateTable
@@ -48,7 +51,13 @@ class PrivateEmbeddingBase(nn.Module):
         return captures.attach(output, lookup)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Refuse another weight, and say what to do instead."""
+        """Refuse another weight or another way of pooling, and say what to do instead."""
+        if name in _FIXED and value != getattr(self, name):
+            raise UserError(
+                f"{name} of table '{self._lazydp_table.name}' can't become {value!r} while it is "
+                f"private: gradients are clipped, and rows receive noise, for {name} "
+                f"{getattr(self, name)!r}; set it before make_private"
+            )
         if name == "weight" and value is not self._parameters.get("weight"):
             raise UserError(
                 f"the weight of table '{self._lazydp_table.name}' can't be replaced while it is "
@@ -66,7 +75,12 @@ class PrivateEmbeddingBase(nn.Module):
         super()._load_from_state_dict(state_dict, prefix, metadata, *args)
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> nn.Module:
-        probe = fn(torch.empty(0, dtype=torch.float32))
+        probe = fn(torch.empty(1, dtype=torch.float32))
+        if probe.is_shared():  # type: ignore[no-untyped-call]
+            raise UserError(
+                "a private table's memory can't be shared with other processes, which would draw "
+                "the same noise; give them state_dict(), or the released model"
+            )
         if probe.dtype != torch.float32 or probe.device.type != "cpu":
             raise UserError(
                 f"a private table was moved to {probe.dtype} on {probe.device}; it must stay "
@@ -98,7 +112,7 @@ class PrivateEmbeddingBag(PrivateEmbeddingBase, nn.EmbeddingBag):  # type: ignor
             raise UserError(
                 "per_sample_weights require a gradient; detach them: their clipping is not covered"
             )
-        _require_values(input)
+        require_values(input)
         bags, examples = pooled_bags(self, input, offsets, per_sample_weights)
 
         def compute(weight: Tensor) -> Tensor:
@@ -123,19 +137,9 @@ class PrivateEmbedding(PrivateEmbeddingBase, nn.Embedding):  # type: ignore[misc
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, input: Tensor) -> Tensor:
         """Look settled rows up as nn.Embedding does."""
-        _require_values(input)
+        require_values(input)
         bags, examples = embedding_bags(self, input, self._lazydp_table.owner.captures.batch_dim)
         return self._read(input, bags, examples, lambda weight: functional.embedding(input, weight))
-
-
-def _require_values(ids: Tensor) -> None:
-    traced = torch._C._get_tracing_state() is not None  # torch.jit
-    traced = traced or torch._C._functorch.is_functorch_wrapped_tensor(ids)
-    if isinstance(ids, FakeTensor) or ids.is_meta or traced:
-        raise UserError(
-            "a private table can't be traced, exported or transformed (torch.export, torch.jit, "
-            "torch.func): do that with the released model, engine.release(model)"
-        )
 
 
 def make_private(module: nn.Module, table: PrivateTable) -> None:

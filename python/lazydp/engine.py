@@ -12,17 +12,20 @@ from torch.utils.data import DataLoader
 
 from lazydp import model
 from lazydp._native import PrivacyError, UserError
-from lazydp.accountant import ONE_EXAMPLE, reasons_against_a_claim
+from lazydp.accountant import ONE_EXAMPLE, reasons_against_a_claim, warn_of_budget
 from lazydp.batch_record import BatchRecord
 from lazydp.captures import Captures
+from lazydp.checkpoint import load_checkpoint
 from lazydp.dense_noise import NORMALS_PER_SAMPLE
-from lazydp.discovery import find_tables, require_clipped_by_example, require_seen
+from lazydp.discovery import FoundTable, find_tables, require_clipped_by_example, require_seen
 from lazydp.exchange import exchange_for
+from lazydp.initial_model import InitialModel, noise_for_rest, read_initial_model
+from lazydp.mechanism import require_mechanism
 from lazydp.preparation import Preparation, new_seed
-from lazydp.secure_sampler import require_map_style
+from lazydp.secure_sampler import require_all_examples, require_map_style
 from lazydp.tables import Tables
 from lazydp.unit_clipping import require_clipped_by_unit
-from lazydp.unit_sampler import by_unit, sampler_of_units
+from lazydp.unit_sampler import by_unit, population, sampler_of_units
 
 POLICIES = ("lazy", "lazy_each_step", "every_row", "touched_rows")
 SCHEDULES = ("on_read", "ahead")
@@ -38,7 +41,6 @@ class PrivacyEngine(Preparation):
     def __init__(self, *, accountant: str = "prv", secure_mode: bool = False) -> None:
         """Take Opacus' arguments; secure_mode needs no further package here."""
         super().__init__(accountant=accountant, secure_mode=secure_mode)
-        self._began = False  # whether private training of a model has begun
 
     def make_private(
         self,
@@ -50,9 +52,10 @@ class PrivacyEngine(Preparation):
         settle: str | None = None,
         privacy_unit: Any = None,
         examples_per_unit: int | str | None = None,
+        initial_model: Any = None,
         **arguments: Any,
     ) -> Any:
-        """Do what Opacus' make_private does, with the same returns and four further arguments.
+        """Do what Opacus' make_private does, with the same returns and five further arguments.
 
         noise: when rows of tables receive their noise. "lazy" (the default) is when they are next
             read, and all noise that they missed is drawn as one; "lazy_each_step" is the same but
@@ -64,29 +67,25 @@ class PrivacyEngine(Preparation):
             set, or the name or the place of the column that has them. Units are sampled, batch_size
             is their expected number a step, and a unit's mean gradient is clipped as a whole.
         examples_per_unit: how many of its examples a unit sends at most, by default 32; "all".
+        initial_model: what the module's weights, which were loaded before, say of anyone: "public",
+            or the folder of a released model, whose ledger then counts. If it is left out, the
+            claim is about the steps from here on alone.
         """
+        begins_with = read_initial_model(initial_model)
         noise, settle = noise or self._choices[0], settle or self._choices[1]
         _require(noise in POLICIES, "noise", noise, POLICIES)
         _require(settle in SCHEDULES, "settle", settle, SCHEDULES)
         generator = arguments.get("noise_generator")
         if generator is not None and self.secure_mode:
             raise ValueError("Passing seed is prohibited in secure mode")
-        model.require_plain(module)
         data_loader = by_unit(data_loader, privacy_unit, examples_per_unit)
         units = self._units = sampler_of_units(data_loader)
-        if units is not None:
-            require_clipped_by_unit(module, arguments)
         protected = ONE_EXAMPLE if units is None else units.protected
-        self.accountant.require_unit(protected)
-        require_clipped_by_example(module)
-        poisson = arguments.get("poisson_sampling", True)
-        if poisson:
-            require_map_style(data_loader)
-        distributed = isinstance(module, (DPDDP, DDP))
-        found = find_tables(module, optimizer)
+        self.accountant.require_unit(protected, begins_with)
+        found = self._find_tables(module, optimizer, data_loader, arguments)
         ours = bool(found) or units is not None
-        if ours:
-            require_seen(module, optimizer)
+        poisson = arguments.get("poisson_sampling", True)
+        distributed = isinstance(module, (DPDDP, DDP))
         # Without tables and units everything is Opacus; with them, its generator is left alone only
         # if the user brings one: ours is secure, and some times faster.
         own = self.secure_mode or (ours and generator is None)
@@ -100,8 +99,7 @@ class PrivacyEngine(Preparation):
             made = super().make_private(
                 module=module, optimizer=optimizer, data_loader=data_loader, **arguments
             )
-            self.accountant.unit = protected
-            self._void_unless_private(noise, data_loader, arguments)
+            self._account_for(protected, begins_with, noise, data_loader, arguments)
             return made
         self._choices = (noise, settle)
         self._factored = arguments.get("clipping") != "per_layer"
@@ -132,9 +130,33 @@ class PrivacyEngine(Preparation):
             self._tables = self._wrapper = self._units = None
             self._choices = ("lazy", "on_read")
         self._began = True
-        self.accountant.unit = protected
-        self._void_unless_private(noise, data_loader, arguments)
+        self._account_for(protected, begins_with, noise, data_loader, arguments)
         return made
+
+    def _find_tables(
+        self,
+        module: nn.Module,
+        optimizer: optim.Optimizer,
+        data_loader: DataLoader[Any],
+        arguments: dict[str, Any],
+    ) -> list[FoundTable]:
+        """Return the module's tables. Raises UserError for what can't be trained as asked."""
+        model.require_plain(module)
+        if self._units is not None:
+            require_clipped_by_unit(module, arguments)
+        require_clipped_by_example(module)
+        poisson = arguments.get("poisson_sampling", True)
+        if poisson:
+            require_map_style(data_loader)
+        found = find_tables(module, optimizer)
+        if found or self._units is not None:
+            require_seen(module, optimizer)
+            if poisson:
+                require_all_examples(data_loader)
+            require_mechanism(
+                arguments.get("noise_multiplier", 0.0), arguments.get("max_grad_norm", 1.0)
+            )
+        return found
 
     def __getstate__(self) -> Any:
         """Refuse a copy once there is something that it would not follow."""
@@ -146,8 +168,20 @@ class PrivacyEngine(Preparation):
             )
         return self.__dict__
 
-    def _void_unless_private(self, noise: str, data_loader: Any, arguments: dict[str, Any]) -> None:
-        """Void the claim if these choices do not allow one."""
+    def _account_for(
+        self,
+        unit: str,
+        begins_with: InitialModel | None,
+        noise: str,
+        data_loader: Any,
+        arguments: dict[str, Any],
+    ) -> None:
+        """Tell the accountant what the steps protect, and whether these choices allow a claim."""
+        self._told = True
+        self.accountant.unit = unit
+        if begins_with is not None:
+            self.accountant.begin_with(begins_with)
+        self.accountant.population = max(self.accountant.population, population(data_loader))
         for reason in reasons_against_a_claim(
             noise=noise,
             noise_generator=arguments.get("noise_generator"),
@@ -160,17 +194,36 @@ class PrivacyEngine(Preparation):
         self,
         *,
         data_loader: DataLoader[Any],
+        target_epsilon: float,
+        target_delta: float,
+        epochs: int,
         noise: str = "lazy",
         settle: str = "on_read",
         privacy_unit: Any = None,
         examples_per_unit: int | str | None = None,
+        initial_model: Any = None,
         **arguments: Any,
     ) -> Any:
-        """Do what Opacus' method does, with the four further arguments of make_private."""
+        """Do what Opacus' method does, with the five further arguments of make_private.
+
+        The budget pays for the initial model, too, if that has spent something.
+        """
         data_loader = by_unit(data_loader, privacy_unit, examples_per_unit)
+        warn_of_budget(target_delta, target_epsilon, population(data_loader))
+        begins_with = read_initial_model(initial_model)
+        arguments |= {"data_loader": data_loader, "initial_model": initial_model}
+        budget = {"target_epsilon": target_epsilon, "target_delta": target_delta, "epochs": epochs}
+        if begins_with is not None and begins_with.spent:
+            arguments["noise_multiplier"] = noise_for_rest(
+                begins_with.spent,
+                self.accountant.mechanism(),
+                sample_rate=1 / len(data_loader),
+                **budget,
+            )
+            return self.make_private(noise=noise, settle=settle, **arguments)
         self._choices = (noise, settle)
         try:
-            return super().make_private_with_epsilon(data_loader=data_loader, **arguments)
+            return super().make_private_with_epsilon(**budget, **arguments)
         finally:
             self._choices = ("lazy", "on_read")
 
@@ -183,12 +236,10 @@ class PrivacyEngine(Preparation):
         return float(super().get_epsilon(delta))
 
     def load_checkpoint(self, **arguments: Any) -> Any:
-        """Do what Opacus' method does. Steps that protect another privacy unit are refused."""
-        try:
-            return super().load_checkpoint(**arguments)
-        except PrivacyError:  # Opacus loads the weights first
-            self.accountant.void("weights were loaded whose steps protect another privacy unit")
-            raise
+        """Do what Opacus' method does. A ledger that can't be taken over is refused, and then
+        nothing is loaded: that of another accountant, or of steps that protect another unit.
+        """
+        return load_checkpoint(self.accountant, **arguments)
 
     def save(self, path: str | os.PathLike[str], private: Any) -> None:
         """Write the weights of a private model: settled, as torch.save(module.state_dict()) would.

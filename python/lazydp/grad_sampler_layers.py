@@ -20,7 +20,8 @@ from torch.nn.utils.rnn import PackedSequence
 
 from lazydp._native import UserError
 from lazydp.captures import Calls, Captures
-from lazydp.linear import add_to_sum, plain_copy
+from lazydp.linear import add_to_sum, plain_copy, require_held
+from lazydp.tracing import Untraceable
 
 Sampler = Callable[[nn.Module, list[Tensor], Tensor], dict[nn.Parameter, Tensor]]
 _OF_PARTS = (DPRNN, DPLSTM, DPGRU)  # samplers form the gradients of their parts
@@ -52,7 +53,7 @@ class GradSamplerCall:
         return replace(self, versions=[t._version for t in self.inputs], gradient=gradient)
 
 
-class GradSamplerModule(nn.Module):
+class GradSamplerModule(Untraceable):
     """A mixin for modules whose examples' gradients are formed one by one."""
 
     _lazydp_layer: GradSamplerLayers
@@ -63,6 +64,7 @@ class GradSamplerModule(nn.Module):
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """Compute as the plain module does, and keep the call."""
         layer = self._lazydp_layer
+        require_held(self, layer.held[self])
         trains = any(p.requires_grad for p in self.parameters())
         if not (layer.captures.begin_forward() and trains):
             return super().forward(*args, **kwargs)
@@ -139,9 +141,11 @@ class GradSamplerLayers:
         self.captures = captures
         self._kept = kept
         self.names: dict[nn.Module, str] = {}
+        self.held: dict[nn.Module, dict[str, Any]] = {}
         self.parameters: list[nn.Parameter] = []
         for name, module in find_grad_sampled(model):
             self.names[module] = name
+            self.held[module] = dict(module._parameters)
             self._add(module, samplers)
         self._orders = [
             module.register_forward_pre_hook(_before_recurrent)
@@ -196,7 +200,7 @@ class GradSamplerLayers:
             return longest
         return inputs[-1].shape[self._batch_dim(module)]
 
-    def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
+    def squared_norms(self, calls: Calls) -> dict[Any, Tensor]:
         """Measure by parameter: a parameter of several modules, or calls, has one gradient."""
         samples = self._form(calls)
         if self._kept:

@@ -1,28 +1,24 @@
 """Linear layers keep per-example gradients as two factors: the input and the output's gradient.
 
 Backward propagation is linear in each example's output gradient, so clip factors can be applied
-after the only backward pass: norms come from the factors, and the clipped sum is one product of
-matrices, the one that plain training computes too.
+after the only backward pass: norms and clipped sums come from the factors (linear_terms.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from lazydp._native import UserError
 from lazydp.captures import Calls, Captures
-
-# Where an example has several terms they may cancel, and rounding errors are relative to the terms,
-# not to their sum. So terms are multiplied and added in double precision, and this part of the sum
-# of their norms is added to the norm. It is more than the square root of the error that a sum of a
-# million products of that precision can have.
-_ROUNDING = 1e-6
-_AT_ONCE = 1 << 22  # doubles that are held at a time
+from lazydp.linear_terms import terms_of
+from lazydp.pass_units import Bucket
+from lazydp.tracing import Untraceable, require_values
 
 
 @dataclass
@@ -45,22 +41,6 @@ class LinearCall:
     def name(self) -> str:
         """The layer's name in messages."""
         return self.layer.name
-
-    def of_units(self, chosen: Tensor, each: int) -> LinearCall:
-        """Return the call with the positions of a unit's examples as those of one example."""
-        chosen = chosen.to(self.inputs.device)
-        inputs, gradient = (
-            t.index_select(0, chosen).reshape(len(chosen) // each, -1, t.shape[2])
-            for t in (self.inputs, self.gradient)
-        )
-        return replace(
-            self,
-            inputs=inputs,
-            gradient=gradient,
-            examples=len(inputs),
-            scale=self.scale / each,
-            version=inputs._version,
-        )
 
 
 class _Factors(torch.autograd.Function):
@@ -91,6 +71,7 @@ class FactoredLinear:
         """Turn the module into its factored twin, in place."""
         self.name = name
         self.module = module
+        self.held = dict(module._parameters)
         self.captures = captures
         self.anchor = torch.zeros((), requires_grad=True)
         module.__dict__["_lazydp_layer"] = self
@@ -125,87 +106,52 @@ class FactoredLinear:
             clock,
         )
 
-    def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
-        """Compute norms of sums over positions, from the factors."""
-        if len(calls) == 1 and calls[0].inputs.shape[1] == 1:  # one term: nothing can cancel
-            of_bias = torch.linalg.vector_norm(calls[0].gradient, dim=(1, 2)).square()
-            of_weight = torch.linalg.vector_norm(calls[0].inputs, dim=(1, 2)).square() * of_bias
-        else:
-            parts = [_norms_of_sum(x, d) for x, d in _chunks(calls)]
-            of_weight = torch.cat([weight for weight, _ in parts]).square()
-            of_bias = torch.cat([bias for _, bias in parts]).square()
-        squared = torch.zeros(examples, dtype=torch.float64, device=of_bias.device)
-        if self.module.weight.requires_grad:
-            squared += of_weight
-        if self.module.bias is not None and self.module.bias.requires_grad:
-            squared += of_bias
-        return {self: (squared * calls[0].scale ** 2).cpu()}
+    def squared_norms(self, calls: Calls) -> dict[Any, Tensor]:
+        """Measure sums over the positions of a unit's examples, from the factors."""
+        units = calls.units
+        squared = torch.zeros(len(units), dtype=torch.float64)
+        calls.formed = []
+        for bucket in [None] if units.single else units.buckets():
+            terms = terms_of(*_factors(calls, bucket))
+            calls.formed.append((bucket, terms))
+            weight, bias = (norms.double().square().cpu() for norms in terms.norms())
+            part = torch.zeros_like(weight)
+            if self.module.weight.requires_grad:
+                part += weight
+            if self.module.bias is not None and self.module.bias.requires_grad:
+                part += bias
+            squared[slice(None) if bucket is None else bucket.units] = part
+        return {self: squared * (calls[0].scale * units.shares) ** 2}
 
     def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
-        """Add one product of matrices to the weight's sum, and one sum to the bias's."""
-        each = factors(self)
-        if len(calls) == 1 and calls[0].inputs.shape[1] == 1:
-            gradient, inputs = _scaled(calls[0].gradient, calls[0].inputs, each * calls[0].scale)
-            gradient, inputs = gradient.flatten(0, 1), inputs.flatten(0, 1)
-            weight, bias = gradient.T @ inputs, gradient.sum(0)
-        else:
-            shape = (calls[0].gradient.shape[2], calls[0].inputs.shape[2])
-            weight = calls[0].inputs.new_zeros(shape, dtype=torch.float64)
-            bias = weight.new_zeros(shape[0])
-            start = 0
-            for x, d in _chunks(calls):
-                part = each[start : start + len(x)] * calls[0].scale
-                start += len(x)
-                d, x = _scaled(d, x, part)
-                d, x = d.flatten(0, 1), x.flatten(0, 1)
-                weight.addmm_(d.T, x)
-                bias.add_(d.sum(0))
-        if self.module.weight.requires_grad:
-            add_to_sum(self.module.weight, weight)
-        if self.module.bias is not None and self.module.bias.requires_grad:
-            add_to_sum(self.module.bias, bias)
+        """Add products of matrices to the weight's sum, and sums to the bias's."""
+        each = factors(self) * (calls[0].scale * calls.units.shares)
+        for bucket, terms in calls.formed:
+            weight, bias = terms.sums(each if bucket is None else each[bucket.units])
+            if self.module.weight.requires_grad:
+                add_to_sum(self.module.weight, weight)
+            if self.module.bias is not None and self.module.bias.requires_grad:
+                add_to_sum(self.module.bias, bias)
 
 
-def _chunks(calls: Calls) -> Iterator[tuple[Tensor, Tensor]]:
-    """Yield inputs and output gradients of all positions and calls, some examples at a time."""
-    first = calls[0]
-    numbers = sum(c.inputs[:1].numel() + c.gradient[:1].numel() for c in calls)
-    step = max(1, _AT_ONCE // max(1, numbers))
-    for i in range(0, max(1, first.examples), step):
-        yield (
-            torch.cat([c.inputs[i : i + step] for c in calls], 1).double(),
-            torch.cat([c.gradient[i : i + step] for c in calls], 1).double(),
-        )
+def _factors(calls: Calls, bucket: Bucket | None) -> tuple[Tensor, Tensor]:
+    """Return inputs and output gradients of all calls: units x terms x features."""
+    if bucket is None:
+        if len(calls) == 1:
+            return calls[0].inputs, calls[0].gradient
+        return torch.cat([c.inputs for c in calls], 1), torch.cat([c.gradient for c in calls], 1)
+    device = calls[0].inputs.device
+    chosen = bucket.examples.to(device)
+    inputs, gradients = (
+        torch.cat([t.index_select(0, chosen.flatten()).unflatten(0, chosen.shape) for t in of], 2)
+        for of in ([c.inputs for c in calls], [c.gradient for c in calls])
+    )
+    if bucket.present is not None:
+        gradients.mul_(bucket.present.to(device)[:, :, None, None])
+    return inputs.flatten(1, 2), gradients.flatten(1, 2)
 
 
-def _norms_of_sum(x: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
-    """Return upper bounds of |sum over positions of d x'| and of |sum of d|.
-
-    The first comes from pairs of positions, or from the matrices themselves where that takes less.
-    """
-    positions, m, n = x.shape[1], x.shape[2], d.shape[2]
-    if positions * (m + n) <= m * n:
-        weight = ((x @ x.mT) * (d @ d.mT)).sum((1, 2)).clamp(min=0).sqrt()
-    else:
-        step = max(1, _AT_ONCE // (m * n))
-        blocks = zip(torch.split(x, step), torch.split(d, step), strict=True)  # type: ignore[no-untyped-call]
-        weight = torch.cat([torch.linalg.matrix_norm(b.mT @ a) for a, b in blocks])
-    of_d = torch.linalg.vector_norm(d, dim=2)
-    given = (torch.linalg.vector_norm(x, dim=2) * of_d).sum(1)
-    bias = torch.linalg.vector_norm(d.sum(1), dim=1)
-    return weight + _ROUNDING * given, bias + _ROUNDING * of_d.sum(1)
-
-
-def _scaled(gradient: Tensor, inputs: Tensor, factors: Tensor) -> tuple[Tensor, Tensor]:
-    """Multiply gradients by factors. An example of factor 0 is taken out: 0 x NaN would be NaN."""
-    each = factors.to(gradient.device, gradient.dtype)[:, None, None]
-    gradient = gradient * each
-    if bool((each == 0).any()):
-        gradient, inputs = (torch.where(each > 0, t, 0.0) for t in (gradient, inputs))
-    return gradient, inputs
-
-
-class PrivateLinear(nn.Linear):
+class PrivateLinear(Untraceable, nn.Linear):
     """nn.Linear, which keeps factors while it trains."""
 
     _lazydp_layer: FactoredLinear
@@ -213,7 +159,9 @@ class PrivateLinear(nn.Linear):
     @torch.compiler.disable  # type: ignore[untyped-decorator]
     def forward(self, input: Tensor) -> Tensor:
         """Compute as nn.Linear does, and keep the factors."""
+        require_values(input)
         layer = self._lazydp_layer
+        require_held(self, layer.held)
         trains = any(p.requires_grad for p in layer.parameters)
         if not (layer.captures.begin_forward() and trains):
             return functional.linear(input, self.weight, self.bias)
@@ -238,6 +186,17 @@ def plain_copy(module: nn.Module, plain: type[nn.Module], memo: dict[int, Any]) 
         if not key.startswith("_lazydp") and key != "ft_compute_sample_grad":
             copied.__dict__[key] = deepcopy(value, memo)
     return copied
+
+
+def require_held(module: nn.Module, held: dict[str, Any]) -> None:
+    """Raise UserError if a parameter is not the one that make_private saw."""
+    for key, parameter in held.items():
+        if module._parameters.get(key) is not parameter:
+            kind = type(module).__name__.removeprefix("Private")
+            raise UserError(
+                f"parameter '{key}' of a {kind} was replaced after make_private; copy into it "
+                "instead, or release the model first"
+            )
 
 
 def add_to_sum(parameter: Any, gradient: Tensor) -> None:

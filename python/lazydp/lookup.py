@@ -46,29 +46,6 @@ class Lookup:
         rows = gradient.detach().to("cpu", torch.float32).reshape(-1, gradient.shape[-1])
         return replace(self, gradient=(rows * self.scale).contiguous())
 
-    def of_units(self, chosen: Tensor, each: int) -> Lookup:
-        """Return the look-up with the bags of a unit's examples as those of one example."""
-        assert self.gradient is not None
-        per_example = self.bags_per_example
-        bags = (chosen[:, None] * per_example + torch.arange(per_example)).flatten()
-        return replace(
-            self,
-            bags=_only(self.bags, bags, self.table.rows),
-            examples=len(chosen) // each,
-            gradient=self.gradient.index_select(0, bags).div_(each),
-        )
-
-
-def _only(bags: _native.Bags, chosen: Tensor, rows: int) -> _native.Bags:
-    """Return the chosen bags, in that order."""
-    ends = torch.from_numpy(bags.offsets.astype("int64"))
-    lengths = ends.diff()[chosen]
-    offsets = torch.cat([torch.zeros(1, dtype=torch.int64), lengths.cumsum(0)])
-    places = (ends[chosen] - offsets[:-1]).repeat_interleave(lengths)
-    places += torch.arange(len(places))
-    weights = torch.from_numpy(bags.weights)[places] if len(bags.weights) else None
-    return _native.make_bags(torch.from_numpy(bags.ids)[places], offsets, weights, bags.mean, rows)
-
 
 def _without(
     ids: Tensor, offsets: Tensor | None, padding: int | None

@@ -14,9 +14,10 @@ from opacus.grad_sample.utils import get_hooks_class
 from torch import Tensor, nn
 
 from lazydp._native import PrivacyError, UserError
+from lazydp.batch_statistics import refuse_statistics
 from lazydp.captures import Captures
 from lazydp.grad_sampler_layers import GradSamplerLayers
-from lazydp.linear import FactoredLinear, find_linears
+from lazydp.linear import FactoredLinear, find_linears, require_held
 from lazydp.private_tensor import PrivateTensor
 from lazydp.tables import Tables
 
@@ -40,15 +41,17 @@ class Layers:
         self.linears = [FactoredLinear(name, linear, captures) for name, linear in linears.items()]
         self._refusals: list[Any] = []
         try:
+            self._refusals += refuse_statistics(model)
             self.sampled = GradSamplerLayers(model, captures, samplers, kept=kept)
         except BaseException:
+            for begun in self._refusals:
+                begun.remove()
             for linear in self.linears:
                 linear.undo()
             raise
         self._model = model
-        held = {*(layer.module for layer in self.linears), *self.sampled.names}
-        self._held = [(m, k, p) for m in held for k, p in m._parameters.items() if p is not None]
-        self._known = {id(p) for _, _, p in self._held}
+        self._held = {layer.module: layer.held for layer in self.linears} | self.sampled.held
+        self._known = {id(p) for held in self._held.values() for p in held.values()}
         names = {p: name for name, p in model.named_parameters()}
         for p in self.parameters:
             if p.requires_grad:
@@ -62,12 +65,8 @@ class Layers:
 
     def require_intact(self) -> None:
         """Raise UserError if a layer, or its parameter, is not the one that make_private saw."""
-        for module, key, parameter in self._held:
-            if module._parameters.get(key) is not parameter:
-                raise UserError(
-                    f"parameter '{key}' of a {type(module).__name__.removeprefix('Private')} was "
-                    "replaced after make_private; copy into it instead, or release the model first"
-                )
+        for module, held in self._held.items():
+            require_held(module, held)
         for name, p in self._model.named_parameters():
             if p.requires_grad and id(p) not in self._known and not isinstance(p, PrivateTensor):
                 raise UserError(

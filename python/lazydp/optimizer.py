@@ -15,17 +15,9 @@ from lazydp._native import PrivacyError, UserError
 from lazydp.batch_record import BatchRecord
 from lazydp.captures import Captures, Pass
 from lazydp.dense_noise import DenseNoise
+from lazydp.mechanism import clip_factors, moved_bound, noise_beside_count, require_mechanism
 from lazydp.private_tensor import PrivateTensor
 from lazydp.tables import Tables
-
-_BELOW = 1.0 - 1e-5  # keeps rounding from carrying a norm beyond the bound
-
-
-def clip_factors(squared_norms: Tensor, bound: float) -> Tensor:
-    """Return min(1, bound / norm); 0, which leaves an example out, if the norm is not finite."""
-    norms = squared_norms.sqrt()
-    factors = (float(bound) * _BELOW / norms).clamp(max=1.0)  # a norm of 0 keeps everything
-    return torch.where(torch.isfinite(norms), factors, 0.0)
 
 
 class SecureOptimizer(DPOptimizer):  # type: ignore[misc]
@@ -35,10 +27,9 @@ class SecureOptimizer(DPOptimizer):  # type: ignore[misc]
 
     def _noise_std(self) -> float:
         """Return the standard deviation of the noise on the clipped sum."""
-        multiplier: float = self.noise_multiplier
-        if isinstance(self, AdaClipDPOptimizer) and multiplier > 0:
-            # Part of the budget goes to the count of unclipped examples (Andrew et al. 2021).
-            multiplier = (multiplier**-2 - (2 * self.unclipped_num_std) ** -2) ** -0.5
+        multiplier = float(self.noise_multiplier)
+        if isinstance(self, AdaClipDPOptimizer):
+            multiplier = noise_beside_count(multiplier, self.unclipped_num_std)
         return multiplier * float(self.max_grad_norm) if multiplier > 0 else 0.0
 
     def add_noise(self) -> None:
@@ -119,21 +110,26 @@ class TableOptimizer(SecureOptimizer):
 
     @torch.no_grad()
     def pre_step(self, closure: Any = None) -> bool:
-        """Clip; then, unless the step is a virtual one, add noise, account, and move the tables.
+        """Clip; then, unless the step is a virtual one, take it.
 
-        A step that can't be right raises before noise is drawn or the ledger moves.
+        A step that can't be right raises before noise is drawn or the ledger moves. Of one that is
+        interrupted nothing is kept: what is left of its clipped sums would join the next step's.
         """
         self.tables.require_open()
         virtual = self._check_skip_next_step()
         try:
             passes, rules = self._checked_passes(virtual)
             self.clip(passes)
+            if not virtual:
+                self._take(rules)
         except BaseException:
             self._drop()
             raise
         self._is_last_step_skipped = virtual
-        if virtual:
-            return False
+        return not virtual
+
+    def _take(self, rules: dict[int, Any]) -> None:
+        """Add noise to the clipped sums, account for the step, and move the tables."""
         self._fill_missing()
         if isinstance(self, AdaClipDPOptimizer):
             self.unclipped_num = torch.as_tensor(float(self.unclipped_num))
@@ -146,11 +142,11 @@ class TableOptimizer(SecureOptimizer):
         self.tables.step(rules)
         self.tables.put_momentum(self.state)
         self.move_bound()
-        return True
 
     def _checked_passes(self, virtual: bool) -> tuple[list[Pass], dict[int, Any]]:
         """Return this step's passes and rules for tables. Raises UserError if it can't be right."""
         passes = self.captures.take()
+        require_mechanism(self.noise_multiplier, self.max_grad_norm)
         self.require_intact()
         self._require_known()
         for one in passes:
@@ -165,7 +161,8 @@ class TableOptimizer(SecureOptimizer):
         self._examples += sum(p.examples for p in passes)
         if virtual:
             return passes, {}
-        self._require_recorded()
+        if self._recorded() == 0:
+            passes = []  # of an example that the loader made up, because the batch was empty
         divisor = 1.0
         if self.loss_reduction == "mean":
             divisor = self.expected_batch_size * self.accumulated_iterations
@@ -173,7 +170,7 @@ class TableOptimizer(SecureOptimizer):
         return passes, self.tables.rules(self.param_groups, divisor, self._noise_std())
 
     def _drop(self) -> None:
-        """Drop a step that was refused: nothing of it, or of its virtual steps, is kept."""
+        """Keep nothing of a step that was refused or interrupted, or of its virtual steps."""
         self.captures.discard()
         self.tables.discard_pending()
         self._examples = 0
@@ -193,10 +190,18 @@ class TableOptimizer(SecureOptimizer):
                     "release the model and call it again"
                 )
 
-    def _require_recorded(self) -> None:
+    def _recorded(self) -> int:
+        """Return how many of this step's examples the loader handed out; all of them, or none.
+
+        An empty batch may hold an example that was made up. With it the batch's sum would be twice
+        the bound away from that of the batch with one more example, which holds that one alone.
+        """
         examples, self._examples = self._examples, 0
-        if not self.batch_record.take(examples, max(1, self._passes)):
+        recorded = self.batch_record.take(examples, max(1, self._passes))
+        if recorded is None:
             self.void("batches did not come from the loader that make_private returned")
+            return examples
+        return recorded
 
     @property
     def accumulated_iterations(self) -> int:
@@ -272,9 +277,3 @@ class TableOptimizer(SecureOptimizer):
     def __getstate__(self) -> Any:
         """Refuse: a copy would take the tables' debts with it."""
         raise PrivacyError("a private optimizer can't be pickled; save optimizer.state_dict()")
-
-
-def moved_bound(bound: float, excess: float, rate: float, limits: tuple[float, float]) -> float:
-    """Return the bound, moved against the excess of unclipped examples and kept in its limits."""
-    moved = bound * float(torch.exp(torch.tensor(-rate * excess, dtype=torch.float64)))
-    return min(max(moved, limits[0]), limits[1])

@@ -12,7 +12,8 @@ from torch import optim
 
 from lazydp._native import UserError
 from lazydp.captures import Layer, Pass
-from lazydp.optimizer import SecureOptimizer, TableOptimizer, clip_factors
+from lazydp.mechanism import clip_factors
+from lazydp.optimizer import SecureOptimizer, TableOptimizer
 from lazydp.tables import Tables
 from lazydp.unit_clipping import UnitOptimizer
 

@@ -13,8 +13,10 @@ from torch import nn, optim
 from torch.utils.data import DataLoader
 
 from lazydp import _native, model
+from lazydp._native import UserError
 from lazydp.accountant import claiming
 from lazydp.batch_record import BatchRecord
+from lazydp.collate_order import OrderedCollate
 from lazydp.dense_noise import NORMALS_PER_SAMPLE, DenseNoise
 from lazydp.empty_batches import CollateWithEmpty
 from lazydp.exchange import shared_bytes
@@ -30,6 +32,9 @@ from lazydp.unit_sampler import UnitSampler
 class Preparation(OpacusEngine):  # type: ignore[misc]
     """Opacus' engine, whose extension points prepare models with tables."""
 
+    _began = False  # whether private training of a model with tables or units has begun
+    _told = False  # whether the accountant is told of a model's steps
+
     def __init__(self, *, accountant: str, secure_mode: bool) -> None:
         """Take Opacus' arguments."""
         with warnings.catch_warnings():
@@ -37,14 +42,29 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
                 warnings.simplefilter("ignore")
             super().__init__(accountant=accountant, secure_mode=False)
         self.secure_mode = secure_mode
-        self.accountant: Any = claiming(self.accountant)  # type: ignore[has-type]
-        self._tables: Tables | None = None  # this and the next three: of a make_private under way
+        self._tables: Tables | None = None  # this and the next four: of a make_private under way
         self._wrapper: Any = None
         self._units: UnitSampler | None = None
+        self._expected_batch = 0
         self._batch_record = BatchRecord()
         self._choices = ("lazy", "on_read")
         self._factored = True  # whether linear layers are kept as factors
         self._dense_seed: _native.Seed | None = None
+
+    @property
+    def accountant(self) -> Any:
+        """The accountant, one of Opacus', which knows why nothing may be claimed."""
+        return self._accountant
+
+    @accountant.setter
+    def accountant(self, accountant: Any) -> None:
+        """Take another one. Optimizers tell the one that was there when make_private was called."""
+        if self._told:
+            raise UserError(
+                "the accountant was replaced after make_private; the steps of that model are told "
+                "to the one it had: choose it before, PrivacyEngine(accountant=…)"
+            )
+        self._accountant = claiming(accountant)
 
     def _prepare_model(self, module: nn.Module, **arguments: Any) -> Any:
         if self._tables is None:
@@ -69,6 +89,9 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
             bounds = split_bounds(arguments["max_grad_norm"], optimizer, self._tables)
         if self._units is not None:
             arguments["expected_batch_size"] = self._units.expected_units
+        elif self._tables is not None:
+            ranks = self._tables.exchange.world_size
+            arguments["expected_batch_size"] = self._expected_batch / ranks
         prepared: Any = optimizer_class(
             base, clipping, tables=self._tables is not None, units=self._units is not None
         )(
@@ -134,11 +157,16 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
             finally:
                 self.secure_mode = secure_mode
         if poisson_sampling and (secure or self._tables is not None):
+            collate = data_loader.collate_fn
             loader.collate_fn = CollateWithEmpty(
-                data_loader.collate_fn, loader.dataset, rand_on_empty=rest["rand_on_empty"]
+                collate if self._units is None else OrderedCollate(collate),
+                loader.dataset,
+                rand_on_empty=rest["rand_on_empty"],
             )
         if self._tables is None:
             return loader
+        # Exactly; Opacus rounds 49 x (1 / 49) down to 0.
+        self._expected_batch = len(loader.dataset) // len(loader)
         record_batches(loader, self._batch_record)
         if self._choices[1] == "ahead":
             loader = LookaheadLoader(loader, self._tables)

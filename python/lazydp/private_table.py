@@ -120,27 +120,36 @@ class PrivateTable:
             self.group.forget_debts(self.index)
         self.frozen = not self.frozen
 
-    def squared_norms(self, calls: Calls, examples: int) -> dict[Any, Tensor]:
-        """Measure each row once, with the sum of the gradients that calls and bags give it."""
-        squared = torch.zeros(examples)
+    def squared_norms(self, calls: Calls) -> dict[Any, Tensor]:
+        """Measure each row once, with the sum of what a unit's bags and calls give it."""
+        units = calls.units
         parts = [(call.bags, call.gradient, call.bags_per_example) for call in calls]
         if _one_bag_each(calls):
-            _native.squared_norms(parts[0], squared)
-        elif examples:
-            calls.formed = _native.merge_rows(parts, squared)
-        return {self: squared.double()}
+            single = torch.zeros(len(units))
+            _native.squared_norms(parts[0], single)
+            return {self: single.double()}
+        squared = torch.zeros(len(units), dtype=torch.float64)
+        calls.formed = _native.merge_rows(parts, units.starts, squared)
+        return {self: squared * units.shares**2}
 
     def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
         """Keep the clipped gradient for the next step."""
+        units = calls.units
         each = factors(self).detach().to("cpu", torch.float32)
         if _one_bag_each(calls):
-            bags, gradient = calls[0].bags, calls[0].gradient  # may be written to: it is a copy
-        elif len(each):
-            merged = calls.formed
-            bags, gradient = merged.bags, torch.from_numpy(merged.values)
-            rows = torch.from_numpy(merged.first.astype("int64")).diff()
-            each = each.repeat_interleave(rows)
-        else:
+            self._keep(calls[0].bags, calls[0].gradient, each)
+            return
+        each = (each * units.shares).float()
+        rows = torch.from_numpy(calls.formed.first.astype("int64")).diff()
+        for place, call in enumerate(calls):
+            of_bags = units.spread(each).repeat_interleave(call.bags_per_example)
+            self._keep(calls.formed.once(place), call.gradient, of_bags)
+        merged = torch.from_numpy(calls.formed.values)
+        self._keep(calls.formed.merged, merged, each.repeat_interleave(rows))
+
+    def _keep(self, bags: _native.Bags, gradient: Tensor, each: Tensor) -> None:
+        """Keep a gradient for each bag, which is a copy and may be written to, times a factor."""
+        if not len(bags.ids):
             return
         gradient.mul_(each[:, None])
         if bool((each == 0).any()):  # selected, since 0 x NaN would be NaN
@@ -149,5 +158,6 @@ class PrivateTable:
 
 
 def _one_bag_each(calls: Calls) -> bool:
-    """Return whether an example's terms all have one sign, so that nothing can cancel."""
-    return len(calls) == 1 and calls[0].bags_per_example == 1 and not len(calls[0].bags.weights)
+    """Return whether a unit's terms all have one sign, so that nothing can cancel."""
+    one_call = len(calls) == 1 and calls.units.single
+    return one_call and calls[0].bags_per_example == 1 and not len(calls[0].bags.weights)

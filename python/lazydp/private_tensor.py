@@ -24,6 +24,9 @@ _BY_IDS = {
 }
 
 
+_shown: dict[int, weakref.WeakSet[Any]] = {}  # tables by the address of the storage they lie in
+
+
 class RowOwner(Protocol):
     """The table that a tensor of private rows belongs to."""
 
@@ -74,6 +77,8 @@ class PrivateTensor(torch.Tensor):
     ) -> Any:
         """Settle the rows that `func` reads, and run it on the memory itself."""
         shown = [t for t in tree_leaves((args, kwargs)) if isinstance(t, PrivateTensor)]
+        if func._schema.name == "aten::set_":  # another tensor would be given the memory
+            shown[0]._stays()
         if not (func.is_view or _makes_anew(func)):
             for one in shown:
                 one._settle(func, args)
@@ -94,9 +99,22 @@ class PrivateTensor(torch.Tensor):
         elif func in _BY_IDS and args[0] is self:
             ids = _BY_IDS[func](args)  # type: ignore[no-untyped-call]
         if ids is None or ids.is_floating_point() or ids.dtype == torch.bool:
-            self._owner.settle_all()
+            self._settle_all()
         else:
             self._owner.settle_ids(ids)
+            self._settle_successors()
+
+    def _settle_all(self) -> None:
+        """Settle every row of the table."""
+        self._owner.settle_all()
+        self._settle_successors()
+
+    def _settle_successors(self) -> None:
+        """Settle the tables that this memory belongs to since its own table was released."""
+        tables = _shown.get(self._memory.untyped_storage().data_ptr())
+        if tables and self._owner not in tables:
+            for table in list(tables):
+                table.settle_all()
 
     def _rows(self) -> Tensor | None:
         """Return the rows from the first to the last that a view covers; None if they are many."""
@@ -157,12 +175,12 @@ class PrivateTensor(torch.Tensor):
 
     def untyped_storage(self) -> Any:
         """Settle now, and return the memory. Reading it after a step voids the claim."""
-        self._owner.settle_all()
+        self._settle_all()
         return self._memory.untyped_storage()
 
     def storage(self) -> Any:
         """Settle now, and return the memory. Reading it after a step voids the claim."""
-        self._owner.settle_all()
+        self._settle_all()
         return self._memory.storage()  # type: ignore[no-untyped-call]
 
     def _stays(self, *args: Any, **kwargs: Any) -> Any:
@@ -187,7 +205,7 @@ class PrivateTensor(torch.Tensor):
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickle a plain tensor: the file does not name this package."""
-        self._owner.settle_all()
+        self._settle_all()
         memory = self._memory
         if memory.untyped_storage().nbytes() != memory.numel() * memory.element_size():
             memory = memory.clone()  # a part would take all of its storage along
@@ -236,6 +254,7 @@ def show(parameter: nn.Parameter, owner: RowOwner) -> Tensor:
     shown: Any = PrivateTensor(memory, owner).requires_grad_(parameter.requires_grad)
     shown._is_param = True
     _swap(parameter, shown)
+    _shown.setdefault(memory.untyped_storage().data_ptr(), weakref.WeakSet()).add(owner)
     return memory
 
 
@@ -247,6 +266,10 @@ def hide(parameter: Any) -> nn.Parameter:
     if not isinstance(parameter, PrivateTensor):
         return parameter  # type: ignore[no-any-return]
     parameter.grad = None
+    address = parameter._memory.untyped_storage().data_ptr()
+    _shown[address].discard(parameter._owner)
+    if not _shown[address]:
+        del _shown[address]
     plain = nn.Parameter(parameter._memory, parameter.requires_grad)
     try:
         _swap(parameter, plain)

@@ -7,7 +7,8 @@ from typing import Any
 
 import torch
 from opacus.utils.uniform_sampler import UniformWithReplacementSampler
-from torch.utils.data import DataLoader, IterableDataset
+from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler
+from torch.utils.data.distributed import DistributedSampler
 
 from lazydp import _native
 from lazydp._native import PrivacyError, UserError
@@ -51,6 +52,23 @@ def require_map_style(loader: DataLoader[Any]) -> None:
         f"the data set is a {type(dataset).__name__}, whose examples come one after the other; "
         "Poisson samples need __getitem__ and __len__: use a map-style Dataset, or "
         "poisson_sampling=False, which claims no epsilon"
+    )
+
+
+def require_all_examples(loader: DataLoader[Any]) -> None:
+    """Raise UserError for a sampler of the user's, which Poisson samples of all would replace."""
+    sampler: Any = loader.sampler if loader.batch_size is not None else loader.batch_sampler
+    if isinstance(sampler, (SequentialSampler, RandomSampler)):
+        plain = len(sampler) == len(loader.dataset)  # type: ignore[arg-type]
+        if plain and not getattr(sampler, "replacement", False):
+            return
+    elif isinstance(sampler, (DistributedSampler, UniformWithReplacementSampler)):
+        return
+    own = "batch_size None" if sampler is None else f"a {type(sampler).__name__} of its own"
+    raise UserError(
+        f"the loader has {own}; Poisson samples would be drawn from all examples of the data set "
+        "in its place: give a plain DataLoader with batch_size, and torch.utils.data.Subset for "
+        "part of a data set"
     )
 
 

@@ -104,6 +104,7 @@ class Tables:
         self, param_groups: list[dict[str, Any]], divisor: float, noise_std: float
     ) -> dict[int, _native.Rule]:
         """Return each group's rule for the next step. Raises UserError if tables can't follow."""
+        self._require_groups(param_groups)
         rules = {}
         for index, group in self.groups.items():
             rules[index] = rule_of(
@@ -114,6 +115,23 @@ class Tables:
             )
             group.require(rules[index])
         return rules
+
+    def _require_groups(self, param_groups: list[dict[str, Any]]) -> None:
+        members = [{id(p) for p in group["params"]} for group in param_groups]
+        for table in self.all:
+            group = table.param_group
+            if group >= len(members) or id(table.weight) not in members[group]:
+                raise UserError(
+                    f"table '{table.name}' is not in the parameter group that it had at "
+                    "make_private, whose rate its rows' noise depends on; keep the groups in their "
+                    "order, and freeze a table by weight.requires_grad_(False)"
+                )
+            if table.weight.grad is not None:
+                table.weight.grad = None
+                raise UserError(
+                    f"a gradient was written to table '{table.name}' by hand; it belongs to no "
+                    "example and can't be clipped, and was dropped"
+                )
 
     def step(self, rules: dict[int, _native.Rule]) -> None:
         """Take a step: gradients are applied now, noise when the policy says."""

@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 from opacus.distributed import DifferentiallyPrivateDistributedDataParallel as DPDDP
-from torch import Tensor, nn
+from torch import nn
 from torch.nn.parallel import DistributedDataParallel as DDP
 
 from lazydp._native import UserError
@@ -31,7 +31,7 @@ class UnitOptimizer(TableOptimizer):
             )
         return super()._checked_passes(virtual)
 
-    def _require_recorded(self) -> None:
+    def _recorded(self) -> int:
         examples, self._examples = self._examples, 0
         if self._passes > 1:
             raise UserError(
@@ -39,18 +39,13 @@ class UnitOptimizer(TableOptimizer):
                 "one backward pass of one batch: call step() after each"
             )
         self._sent = self.batch_record.take_units(examples)
+        return examples
 
     def clip(self, passes: list[Pass]) -> None:
         """Clip every unit's gradient over tables and all dense layers together."""
-        self._factors: list[Tensor] = []
-        sent = torch.tensor(self._sent, dtype=torch.int64)
-        super().clip([part for one in passes for part in one.by_unit(sent)])
-        if self._factors:
-            super()._warn_if_none(torch.cat(self._factors))
-
-    def _warn_if_none(self, factors: Tensor) -> None:
-        """Wait: these are only the units that sent one same number of examples."""
-        self._factors.append(factors)
+        for one in passes:
+            one.sent = torch.tensor(self._sent, dtype=torch.int64)
+        super().clip(passes)
 
 
 def require_clipped_by_unit(module: nn.Module, arguments: dict[str, Any]) -> None:

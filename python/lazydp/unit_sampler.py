@@ -94,6 +94,14 @@ def sampler_of_units(loader: Any) -> UnitSampler | None:
     return sampler if isinstance(sampler, UnitSampler) else None
 
 
+def population(loader: Any) -> int:
+    """Return how many units, or else examples, a loader draws from; 0 if it can't tell."""
+    units = sampler_of_units(loader)
+    if units is not None:
+        return units.units.count
+    return len(loader.dataset) if hasattr(loader.dataset, "__len__") else 0
+
+
 def by_unit(
     loader: DataLoader[Any], privacy_unit: Any, examples_per_unit: int | str | None
 ) -> DataLoader[Any]:

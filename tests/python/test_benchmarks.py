@@ -55,8 +55,9 @@ def test_the_check_sees_a_wrong_gradient(monkeypatch):
 
 
 def test_plugin_bench_in_small(tmp_path):
-    kinds = "sgd,lazydp,lazydp-ghost,eager,eager-blocks,eager-threads,opacus"
+    kinds = "sgd,lazydp,lazydp-ghost,eager,eager-blocks,eager-threads,opacus,lazydp-units"
     arguments = f"--shape tiny --gigabytes 0 --batch 16 --rounds 2 --kinds {kinds}".split()
+    arguments += ["--examples-per-unit", "4"]
     run("plugin.py", *arguments, "--json", tmp_path / "numbers.jsonl")
     numbers = json.loads((tmp_path / "numbers.jsonl").read_text())
     assert [result["name"] for result in numbers["results"]] == kinds.split(",")

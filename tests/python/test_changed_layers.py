@@ -97,6 +97,20 @@ def test_another_weight_is_refused():
     step(model, optimizer, next(iter(batches)))
 
 
+@pytest.mark.parametrize("name", ["shared", "layered_norm"])
+def test_a_layer_that_is_called_with_other_parameters_is_refused(name):
+    """Gradients would be those of the other ones, and move its own."""
+    model, optimizer, batches = private(build(name))
+    own = dict(model._module.named_parameters())
+    key = "norm.weight" if name == "layered_norm" else "out.2.bias"
+    with pytest.raises(UserError, match="was replaced after make_private"):
+        torch.func.functional_call(
+            model._module, {key: own[key].detach() * 2}, tuple(data()[:4][:2])
+        )
+    torch.func.functional_call(model._module, {key: own[key]}, tuple(data()[:4][:2]))
+    step(model, optimizer, next(iter(batches)))
+
+
 REPLACEMENTS = {
     "layer": lambda m: m.out.__setitem__(2, nn.Linear(5, 1)),
     "parameter": lambda m: setattr(m.out[2], "weight", nn.Parameter(torch.zeros(1, 5))),

@@ -1,17 +1,19 @@
 """Poisson samples may be empty, and have the form of all others."""
 
+import copy
 from collections import OrderedDict, namedtuple
 
 import pytest
 import torch
+from opacus.utils.batch_memory_manager import BatchMemoryManager
 from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
 from lazydp import PrivacyEngine, UserError
 from lazydp.empty_batches import CollateWithEmpty
-from models import build, data
-from training import private
+from models import assert_same, build, data
+from training import private, step
 
 Click = namedtuple("Click", ["features", "target"])
 FORMS = {
@@ -153,3 +155,34 @@ def test_an_iterable_has_no_poisson_samples():
     with pytest.raises(UserError, match="a Lines, .* use a map-style Dataset, or poisson_sampling"):
         private(model, poisson_sampling=True, batches=DataLoader(Lines(), batch_size=4))
     assert type(model.left) is nn.EmbeddingBag
+
+
+@pytest.mark.parametrize("physical", [None, 2])
+def test_an_example_that_is_made_up_moves_nothing(physical):
+    """The clipped sums of no example and of one are at most the bound apart."""
+    engine = PrivacyEngine(accountant="rdp")
+    model, optimizer, batches = private(
+        build("shared_norm"),
+        engine=engine,
+        noise_multiplier=0.0,
+        poisson_sampling=True,
+        rand_on_empty=True,
+        batches=DataLoader(Few("tuple", 60), batch_size=1),
+    )
+    made_up = 0
+    for batch in batches if physical is None else in_parts(batches, optimizer, physical):
+        empty = optimizer.batch_record.empty
+        before = copy.deepcopy(model)
+        step(model, optimizer, batch)
+        if empty:
+            assert_same(model, before, 0)
+        made_up += empty
+    assert made_up  # but for one run in 10^11
+    assert engine.accountant.history[0][2] == 60
+
+
+def in_parts(batches, optimizer, physical):
+    with BatchMemoryManager(
+        data_loader=batches, max_physical_batch_size=physical, optimizer=optimizer
+    ) as small:
+        yield from small

@@ -37,6 +37,11 @@ def test_matrix_factorisation():
     assert run("matrix_factorisation", "--made-up-examples=10000", "--epochs=6") < 0.8
 
 
+def test_by_user():
+    overall, within = run("by_user", "--made-up-users=3000")
+    assert overall > 0.7 and within > 0.65
+
+
 PAGES = [
     "README.md",
     "docs/auditing.md",

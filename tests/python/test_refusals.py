@@ -50,6 +50,9 @@ def test_other_things_that_are_refused():
     for move in (lambda: model.double(), lambda: model.half(), lambda: model.to("meta")):
         with pytest.raises(UserError, match="must stay torch.float32 on cpu"):
             move()
+    with pytest.raises(UserError, match="can't be shared with other processes"):
+        model.share_memory()
+    assert not model.out[0].weight.is_shared()
     with pytest.raises(UserError, match="is private already"):
         model._module.table._parameters["weight"].requires_grad_(True)
         private(model._module)
@@ -219,3 +222,40 @@ def test_memory_is_not_handed_out_as_a_capsule(of):
     with pytest.raises(RuntimeError, match="Cannot access data pointer"):
         torch.utils.dlpack.to_dlpack(shown)
     assert torch.equal(torch.from_dlpack(shown.detach()), shown.detach().clone())
+
+
+NO_MECHANISM = {
+    "negative noise": ({"noise_multiplier": -1.0}, "noise_multiplier is -1.0"),
+    "noise that is no number": ({"noise_multiplier": float("nan")}, "noise_multiplier is nan"),
+    "infinite noise": ({"noise_multiplier": float("inf")}, "noise_multiplier is inf"),
+    "negative bound": ({"max_grad_norm": -1.0}, "max_grad_norm is -1.0"),
+    "no bound": ({"max_grad_norm": 0.0}, "max_grad_norm is 0.0"),
+    "bound that is no number": ({"max_grad_norm": float("nan")}, "max_grad_norm is nan"),
+    "infinite bound": ({"max_grad_norm": float("inf")}, "max_grad_norm is infinite"),
+}
+
+
+@pytest.mark.parametrize(("options", "words"), NO_MECHANISM.values(), ids=NO_MECHANISM)
+def test_noise_that_the_ledger_prices_and_nobody_draws_is_refused(options, words):
+    with pytest.raises(UserError, match=words):
+        private(build("shared"), **options)
+    engine = PrivacyEngine(accountant="rdp")
+    model, optimizer, batches = private(build("shared"), engine=engine, poisson_sampling=True)
+    before = copy.deepcopy(model)
+    squared_loss(model, next(b for b in batches if len(b[0]))).backward()
+    for name, value in options.items():
+        setattr(optimizer, name, value)  # as a schedule that runs too far does
+    with pytest.raises(UserError, match=words):
+        optimizer.step()
+    assert len(engine.accountant) == 0
+    assert_same(model, before, 0)
+
+
+def test_without_noise_a_bound_may_be_infinite():
+    bounds = {"noise_multiplier": 0.0, "max_grad_norm": float("inf")}
+    model, optimizer, batches = private(build("shared"), **bounds)
+    expected, brute = reference("shared", sigma=0.0, bound=float("inf"))
+    for batch in batches:
+        step(model, optimizer, batch)
+        brute.step(batch)
+    assert_same(model, expected)

@@ -159,6 +159,21 @@ def test_ahead_survives_batch_memory_manager():
     assert_same(*results, tolerance=0)
 
 
+@pytest.mark.parametrize(("examples", "batch"), [(49, 1), (98, 2), (12, 5)])
+def test_the_sum_is_divided_by_the_expected_batch(examples, batch):
+    """49 x (1 / 49) is below 1, and was rounded down to a division by 0."""
+    model, optimizer, batches = private(
+        build("shared"), noise_multiplier=0.0, batches=loader(examples, batch)
+    )
+    expected_batch = examples // len(batches)
+    assert optimizer.expected_batch_size == expected_batch
+    expected, brute = reference("shared", sigma=0.0, expected_batch=expected_batch)
+    for one, _ in zip(batches, range(3), strict=False):
+        step(model, optimizer, one)
+        brute.step(one)
+    assert_same(model, expected)
+
+
 def test_hooks_without_a_wrapper():
     raw, expected = build("shared"), build("shared")
     engine = PrivacyEngine(accountant="rdp")

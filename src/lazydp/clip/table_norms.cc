@@ -17,7 +17,7 @@ std::uint64_t scattered(RowId row) {
 
 }  // namespace
 
-bool BagCoefficients::surely_distinct(std::span<const RowId> ids) {
+bool DistinctRows::surely(std::span<const RowId> ids) {
   constexpr std::size_t kWorthIt = 256;  // with more ids, two are likely to share a bit
   if (ids.size() > kWorthIt) return false;
   constexpr int kUnused = 64 - kFilterBits;
@@ -63,7 +63,7 @@ float BagCoefficients::squared(const Bags& bags, Pooling mode, std::size_t examp
   }
   const std::size_t first = bags.offsets[example];
   float sum = 0.0f;
-  if (surely_distinct(std::span(bags.ids).subspan(first, length))) {
+  if (distinct_.surely(std::span(bags.ids).subspan(first, length))) {
     if (bags.weights.empty()) return static_cast<float>(length) * share * share;
     for (std::size_t k = first; k < first + length; ++k) {
       const float weight = share * bags.weight(k);
@@ -80,98 +80,15 @@ float BagCoefficients::squared(const Bags& bags, Pooling mode, std::size_t examp
   return sum;
 }
 
-namespace {
-
-constexpr std::size_t kExamplesPerTask = 64;
-
-// An occurrence of a row in a bag of the example.
-struct Use {
-  RowId row = 0;
-  double coefficient = 0.0;
-  const float* gradient = nullptr;
-};
-
-// Gathers the occurrences of one example, those of one row side by side.
-void gather_uses(std::span<const TableCall> calls, std::size_t example, std::vector<Use>& uses) {
-  uses.clear();
-  for (const TableCall& call : calls) {
-    const std::size_t first = example * call.bags_per_example;
-    for (std::size_t b = first; b < first + call.bags_per_example; ++b) {
-      const std::size_t length = call.bags->length(b);
-      const double share = call.mode == Pooling::mean ? 1.0 / static_cast<double>(length) : 1.0;
-      for (std::size_t k = call.bags->offsets[b]; k < call.bags->offsets[b + 1]; ++k) {
-        uses.push_back({call.bags->ids[k], share * static_cast<double>(call.bags->weight(k)),
-                        call.gradients.row(b).data()});
-      }
-    }
-  }
-  std::ranges::stable_sort(uses, {}, &Use::row);
-}
-
-std::size_t distinct_rows(std::span<const Use> uses) {
-  std::size_t rows = 0;
-  for (std::size_t i = 0; i < uses.size(); ++i) rows += i == 0 || uses[i].row != uses[i - 1].row;
-  return rows;
-}
-
-}  // namespace
-
 void add_squared_table_norms(const TableCall& call, std::span<float> squared) {
   check(call.bags_per_example == 1, "one bag for each example");
+  constexpr std::size_t kExamplesPerTask = 64;
   parallel_blocks(squared.size(), kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
     BagCoefficients bag;
     for (std::size_t i = begin; i < end; ++i) {
       squared[i] += bag.squared(*call.bags, call.mode, i) * squared_norm(call.gradients.row(i));
     }
   });
-}
-
-MergedRows merge_rows(std::span<const TableCall> calls, std::size_t examples) {
-  MergedRows merged;
-  merged.first.assign(examples + 1, 0);
-  parallel_blocks(examples, kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
-    std::vector<Use> uses;
-    for (std::size_t i = begin; i < end; ++i) {
-      gather_uses(calls, i, uses);
-      merged.first[i + 1] = distinct_rows(uses);
-    }
-  });
-  for (std::size_t i = 0; i < examples; ++i) merged.first[i + 1] += merged.first[i];
-  const std::size_t rows = merged.first.back();
-  const std::size_t dim = calls.empty() ? 0 : calls[0].gradients.cols;
-  merged.values.reshape(rows, dim);
-  merged.bags.ids.resize(rows);
-  merged.bags.offsets.resize(rows + 1);
-  for (std::size_t r = 0; r <= rows; ++r) merged.bags.offsets[r] = r;
-  parallel_blocks(examples, kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
-    std::vector<Use> uses;
-    std::vector<double> total(dim);
-    for (std::size_t i = begin; i < end; ++i) {
-      gather_uses(calls, i, uses);
-      std::size_t to = merged.first[i];
-      for (std::size_t u = 0; u < uses.size(); ++to) {
-        const RowId row = uses[u].row;
-        std::ranges::fill(total, 0.0);
-        for (; u < uses.size() && uses[u].row == row; ++u) {
-          for (std::size_t j = 0; j < dim; ++j) {
-            total[j] += uses[u].coefficient * static_cast<double>(uses[u].gradient[j]);
-          }
-        }
-        merged.bags.ids[to] = row;
-        std::ranges::transform(total, merged.values.row(to).begin(),
-                               [](double x) { return static_cast<float>(x); });
-      }
-    }
-  });
-  return merged;
-}
-
-void add_squared_norms(const MergedRows& rows, std::span<float> squared) {
-  for (std::size_t i = 0; i < squared.size(); ++i) {
-    for (std::size_t r = rows.first[i]; r < rows.first[i + 1]; ++r) {
-      squared[i] += squared_norm(rows.values.row(r));
-    }
-  }
 }
 
 }  // namespace lazydp

@@ -13,6 +13,18 @@
 
 namespace lazydp {
 
+// Tells lists of rows in which certainly none occurs twice, which nearly all are, without a branch
+// that depends on the ids. Each thread has its own.
+class DistinctRows {
+ public:
+  // False where two rows may be the same, and for long lists.
+  bool surely(std::span<const RowId> ids);
+
+ private:
+  static constexpr int kFilterBits = 16;  // eight kilobytes; all zeros between lists
+  std::array<std::uint64_t, (std::size_t{1} << kFilterBits) / 64> filter_{};
+};
+
 // Computes the norm of one example's gradient of one table without forming it.
 //
 // Sums, row by row, the coefficients of a bag's occurrences: the bag's gradient is that sum times
@@ -24,10 +36,6 @@ class BagCoefficients {
   float squared(const Bags& bags, Pooling mode, std::size_t example);
 
  private:
-  // Returns whether certainly no row occurs twice. Called first, because that is nearly always so,
-  // and a filter tells it without a branch that depends on the ids.
-  bool surely_distinct(std::span<const RowId> ids);
-
   // An open-addressing table whose entries of earlier bags have another stamp: it is never cleared,
   // and nothing is sorted.
   struct Slot {
@@ -38,8 +46,7 @@ class BagCoefficients {
   std::size_t find(RowId row);
   void start(std::size_t ids);
 
-  static constexpr int kFilterBits = 16;  // eight kilobytes; all zeros between bags
-  std::array<std::uint64_t, (std::size_t{1} << kFilterBits) / 64> filter_{};
+  DistinctRows distinct_;
   std::vector<Slot> slots_;
   std::vector<std::uint32_t> used_;  // slots of this bag
   std::uint32_t stamp_ = 0;
@@ -58,21 +65,5 @@ struct TableCall {
 // each example: sum over rows u of (total coefficient of u)^2 x |gradient of the bag|^2. A row that
 // occurs m times in its bag counts m^2.
 void add_squared_table_norms(const TableCall& call, std::span<float> squared);
-
-// The gradients of a table by row: each example has each of its rows once.
-struct MergedRows {
-  Bags bags;                       // one row each, example after example
-  Matrix values;                   // bags x dim: gradient of the row for the example
-  std::vector<std::size_t> first;  // index of example i's first bag; the last is the number of bags
-};
-
-// Sums, in double precision, an example's gradient of each row over all bags of all calls. Terms of
-// one example may cancel, so that the norm of the merged sum and the sum of the unmerged terms
-// could belong to different gradients. A caller that clips the merged rows and applies these very
-// values applies what was measured.
-MergedRows merge_rows(std::span<const TableCall> calls, std::size_t examples);
-
-// Adds to squared[i] the squared norm of example i's rows.
-void add_squared_norms(const MergedRows& rows, std::span<float> squared);
 
 }  // namespace lazydp

@@ -9,9 +9,11 @@
 #include <optional>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "lazydp/base/error.h"
+#include "lazydp/clip/merged_rows.h"
 #include "lazydp/clip/table_norms.h"
 #include "lazydp/engine/table_group.h"
 #include "lazydp/noise/policies.h"
@@ -74,25 +76,39 @@ ConstMatrixView view_of(const FloatMatrix& matrix) {
 
 using Call = std::tuple<const PooledBags*, FloatMatrix, std::size_t>;  // bags an example
 
-std::vector<TableCall> views_of(const std::vector<Call>& calls, std::size_t examples) {
-  std::vector<TableCall> views;
-  for (const auto& [bags, gradients, per_example] : calls) {
-    check(gradients.shape(0) == bags->bags.size(), "a gradient for each bag");
-    check(bags->bags.size() == examples * per_example, "as many bags for each example");
-    views.push_back({&bags->bags, bags->mode, view_of(gradients), per_example});
-  }
-  return views;
+TableCall view_of(const Call& call, std::size_t examples) {
+  const auto& [bags, gradients, per_example] = call;
+  check(gradients.shape(0) == bags->bags.size(), "a gradient for each bag");
+  check(bags->bags.size() == examples * per_example, "as many bags for each example");
+  return {&bags->bags, bags->mode, view_of(gradients), per_example};
 }
 
 void squared_norms(const Call& call, const Floats& out) {
-  add_squared_table_norms(views_of({call}, out.size())[0], span_of(out));
+  add_squared_table_norms(view_of(call, out.size()), span_of(out));
 }
 
-// Returns the rows as bags, their values, and how many of them each example has.
-MergedRows merge(const std::vector<Call>& calls, const Floats& squared) {
-  MergedRows merged = merge_rows(views_of(calls, squared.size()), squared.size());
-  add_squared_norms(merged, span_of(squared));
-  return merged;
+// RowGradients, with bags as Python knows them.
+struct MergedRows {
+  std::vector<PooledBags> once;  // for each call
+  PooledBags merged;
+  Matrix values;
+  std::vector<std::size_t> first;
+};
+
+// Group g has the examples [starts[g], starts[g + 1]); adds its squared norm to squared[g].
+MergedRows merge(const std::vector<Call>& calls, const Integers& starts, const Doubles& squared) {
+  const std::vector<std::size_t> groups(starts.data(), starts.data() + starts.size());
+  check(!groups.empty() && groups[0] == 0 && std::ranges::is_sorted(groups),
+        "groups of examples ascend from 0");
+  std::vector<TableCall> views;
+  for (const Call& call : calls) views.push_back(view_of(call, groups.back()));
+  RowGradients rows = merge_rows(views, groups, span_of(squared));
+  MergedRows out{.once = {},
+                 .merged = {.bags = std::move(rows.merged), .mode = Pooling::sum},
+                 .values = std::move(rows.values),
+                 .first = std::move(rows.first)};
+  for (Bags& bags : rows.once) out.once.push_back({.bags = std::move(bags), .mode = Pooling::sum});
+  return out;
 }
 
 using Part = std::tuple<const PooledBags*, FloatMatrix>;
@@ -157,11 +173,13 @@ void bind_tables(nb::module_& module) {
   module.def("make_bags", &make_bags, "ids"_a.noconvert(), "offsets"_a.noconvert().none(),
              "weights"_a.noconvert().none(), "mean"_a, "rows"_a);
   module.def("squared_norms", &squared_norms, "call"_a, "out"_a.noconvert(), unlocked);
-  nb::class_<MergedRows>(module, "MergedRows", "Gradients row by row, each example's rows once.")
-      .def_prop_ro("bags",
-                   [](const MergedRows& self) {
-                     return PooledBags{.bags = self.bags, .mode = Pooling::sum};
-                   })
+  nb::class_<MergedRows>(module, "MergedRows", "Gradients by row, each group's rows once.")
+      .def(
+          "once", [](MergedRows& self, std::size_t call) { return &self.once.at(call); }, "call"_a,
+          nb::rv_policy::reference_internal)
+      .def_prop_ro(
+          "merged", [](MergedRows& self) { return &self.merged; },
+          nb::rv_policy::reference_internal)
       .def_prop_ro("first", [](MergedRows& self) { return array_of(self.first, self); })
       .def_prop_ro("values", [](MergedRows& self) {
         using Array = nb::ndarray<nb::numpy, float, nb::ndim<2>>;
@@ -169,7 +187,8 @@ void bind_tables(nb::module_& module) {
             Array(self.values.data(), {self.values.rows(), self.values.cols()}, nb::find(self)),
             nb::rv_policy::reference);
       });
-  module.def("merge_rows", &merge, "calls"_a, "squared"_a.noconvert(), unlocked);
+  module.def("merge_rows", &merge, "calls"_a, "starts"_a.noconvert(), "squared"_a.noconvert(),
+             unlocked);
 
   nb::class_<TableStep>(module, "Rule", "How a step of an optimizer moves weights.")
       .def(nb::init<double, double, double, double, bool, bool, double, double>(), nb::kw_only(),

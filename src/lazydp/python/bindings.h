@@ -15,6 +15,7 @@ namespace nb = nanobind;
 // Tensors are passed as DLPack capsules or buffers, without copies; the caller keeps them alive
 // while a call lasts, and for as long as a table is bound to them.
 using Floats = nb::ndarray<float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Doubles = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using FloatMatrix = nb::ndarray<float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Integers = nb::ndarray<std::int64_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
