@@ -249,6 +249,24 @@ TEST(BallsInBins, CostsLessThanWithKnownBinsAndPrefixesNoMore) {
   EXPECT_EQ(epsilon(ledger, 1e-6, Accountant::pld), all);  // the same whenever it is asked for
 }
 
+TEST(BallsInBins, BlocksAddUpAtSharesOfDelta) {
+  CorrelatedGaussian block = block_of(lambda_bands(0.5), 30, 1, 2.0);
+  const double one = balls_in_bins_epsilon(block, 0.5e-6, Effort::proof, 2);
+  Ledger ledger;
+  ledger.record(PrivacyEvent(block));
+  block.after_step = 30;
+  ledger.record(PrivacyEvent(block));
+  EXPECT_NEAR(epsilon(ledger, 1e-6, Accountant::pld), 2 * one, 1e-9);
+  // With other events, too; where they cost more than known bins would, these count.
+  Ledger with_rest;
+  with_rest.record(Gaussian{50.0, 1});
+  with_rest.append(ledger);
+  EXPECT_GT(epsilon(with_rest, 1e-6, Accountant::pld), 2 * one);
+  const double mu = sensitivity(block.bands, block.allowed) / 2.0;
+  EXPECT_LE(epsilon(with_rest, 1e-6, Accountant::pld),
+            gaussian_epsilon(std::sqrt(2 * mu * mu + 1 / 2500.0), 1e-6) * (1 + 1e-9));
+}
+
 TEST(SlowBallsInBins, CalibratedNoiseIsProvenToBeEnough) {
   for (const double budget : {1.0, 3.0, 8.0}) {
     const auto ledger = [](double sigma) {

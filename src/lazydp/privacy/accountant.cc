@@ -25,39 +25,45 @@ std::string_view accountant_name(Accountant accountant) {
 
 namespace {
 
-// Returns the ledger's only event, if that is a block with balls-in-bins sampling.
-const CorrelatedGaussian* only_block_in_bins(const Ledger& ledger) {
-  if (ledger.events().size() != 1) return nullptr;
-  const auto* block = std::get_if<CorrelatedGaussian>(&ledger.events().front());
-  return block != nullptr && block->sampling == BlockSampling::balls_in_bins ? block : nullptr;
+double closed_or_pld_epsilon(const Ledger& ledger, double delta) {
+  const std::optional<double> mu = exact_mu(ledger);
+  return mu ? gaussian_epsilon(*mu, delta) : pld_epsilon(ledger, delta);
 }
 
-// Returns the mu of the first steps of a block, if the attacker knows the bins.
-double mu_of_known_bins(const CorrelatedGaussian& block) {
-  return 1 / as_one_gaussian(block).noise_multiplier;
+double closed_or_pld_delta(const Ledger& ledger, double epsilon) {
+  const std::optional<double> mu = exact_mu(ledger);
+  return mu ? gaussian_delta(*mu, epsilon) : pld_delta(ledger, epsilon);
 }
 
-// The costs of what one example may have had part in. The first steps of a block cost no more than
-// all that it may have, and no more than to an attacker who knows the bins.
+// Adds up what the blocks with secret bins, and everything else, cost at equal shares of delta. The
+// first steps of a block cost no more than all that it may have, and no more than with known bins.
+double added_up(const Ledger& ledger, double delta, Effort effort) {
+  const SecretBins apart = secret_bins(ledger);
+  const std::size_t parts = apart.blocks.size() + (apart.rest.empty() ? 0 : 1);
+  const double share = delta / static_cast<double>(parts);
+  double total = apart.rest.empty() ? 0.0 : closed_or_pld_epsilon(apart.rest, share);
+  for (const CorrelatedGaussian& block : apart.blocks) {
+    const double known = gaussian_epsilon(1 / as_one_gaussian(block).noise_multiplier, share);
+    total += std::min(known, balls_in_bins_epsilon(block, share, effort, parts));
+  }
+  return total;
+}
+
 double epsilon_of_one_example(const Ledger& ledger, double delta, Accountant accountant,
                               Effort effort) {
   if (accountant == Accountant::rdp) return rdp_epsilon(ledger, delta);
-  if (const auto mu = exact_mu(ledger)) return gaussian_epsilon(*mu, delta);
-  const CorrelatedGaussian* block = only_block_in_bins(ledger);
-  if (block == nullptr) return pld_epsilon(ledger, delta);
-  const double known_bins = gaussian_epsilon(mu_of_known_bins(*block), delta);
-  if (block->noise_multiplier == 0) return known_bins;
-  return std::min(known_bins, balls_in_bins_epsilon(*block, delta, effort));
+  if (!takes_sampling(ledger, accountant)) return closed_or_pld_epsilon(ledger, delta);
+  return std::min(closed_or_pld_epsilon(with_known_bins(ledger), delta),
+                  added_up(ledger, delta, effort));
 }
 
 double delta_of_one_example(const Ledger& ledger, double epsilon, Accountant accountant) {
   if (accountant == Accountant::rdp) return rdp_delta(ledger, epsilon);
-  if (const auto mu = exact_mu(ledger)) return gaussian_delta(*mu, epsilon);
-  const CorrelatedGaussian* block = only_block_in_bins(ledger);
-  if (block == nullptr) return pld_delta(ledger, epsilon);
-  const double known_bins = gaussian_delta(mu_of_known_bins(*block), epsilon);
-  if (block->noise_multiplier == 0) return known_bins;
-  return std::min(known_bins, balls_in_bins_delta(*block, epsilon));
+  if (!takes_sampling(ledger, accountant)) return closed_or_pld_delta(ledger, epsilon);
+  const double known = closed_or_pld_delta(with_known_bins(ledger), epsilon);
+  const SecretBins apart = secret_bins(ledger);
+  if (apart.blocks.size() != 1 || !apart.rest.empty()) return known;
+  return std::min(known, balls_in_bins_delta(apart.blocks.front(), epsilon));
 }
 
 }  // namespace
@@ -85,11 +91,7 @@ double delta(const Ledger& ledger, double epsilon, Accountant accountant) {
 }
 
 bool takes_sampling(const Ledger& ledger, Accountant accountant) {
-  if (accountant == Accountant::rdp) return false;
-  return std::ranges::any_of(ledgers_of_one_example(ledger), [](const Ledger& one) {
-    const CorrelatedGaussian* block = only_block_in_bins(one);
-    return block != nullptr && block->noise_multiplier > 0;
-  });
+  return accountant != Accountant::rdp && std::ranges::any_of(ledger.events(), has_secret_bins);
 }
 
 }  // namespace lazydp

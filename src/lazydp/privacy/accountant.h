@@ -22,8 +22,8 @@ std::string_view accountant_name(Accountant accountant);
 // empty ledger costs nothing; without noise epsilon is infinite. Throws UserError unless 0 < delta
 // < 1.
 //
-// A block with balls-in-bins sampling, if it is the only event, is accounted for by sampling
-// (bins/balls_in_bins.h); in other ledgers, and by rdp, as if the attacker knew the bins.
+// Blocks with balls-in-bins sampling are accounted for by sampling (bins/balls_in_bins.h), and
+// added to what else there is; by rdp, and where that is less, as if the attacker knew the bins.
 double epsilon(const Ledger& ledger, double delta, Accountant accountant);
 
 // Returns the smallest delta that the accountant can prove for `epsilon`. Throws UserError unless 0

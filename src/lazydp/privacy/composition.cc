@@ -51,6 +51,35 @@ Ledger of_one_event(const PrivacyEvent& event) {
 
 }  // namespace
 
+bool has_secret_bins(const PrivacyEvent& event) {
+  const auto* block = std::get_if<CorrelatedGaussian>(&event);
+  return block != nullptr && block->sampling == BlockSampling::balls_in_bins &&
+         block->noise_multiplier > 0;
+}
+
+SecretBins secret_bins(const Ledger& ledger) {
+  SecretBins apart;
+  for (const PrivacyEvent& event : ledger.events()) {
+    if (has_secret_bins(event)) {
+      apart.blocks.push_back(std::get<CorrelatedGaussian>(event));
+    } else {
+      apart.rest.append(of_one_event(event));
+    }
+  }
+  return apart;
+}
+
+Ledger with_known_bins(const Ledger& ledger) {
+  Ledger known;
+  for (PrivacyEvent event : ledger.events()) {
+    if (auto* block = std::get_if<CorrelatedGaussian>(&event)) {
+      block->sampling = BlockSampling::stream;
+    }
+    known.append(of_one_event(event));
+  }
+  return known;
+}
+
 bool blanks_an_example(const Ledger& ledger) {
   return std::ranges::any_of(ledger.events(), [](const PrivacyEvent& event) {
     return std::holds_alternative<CorrelatedGaussian>(event);

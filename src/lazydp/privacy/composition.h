@@ -22,6 +22,20 @@ std::optional<double> exact_mu(const Ledger& ledger);
 // theirs ("parallel composition"). A ledger without disjoint blocks is returned alone.
 std::vector<Ledger> ledgers_of_one_example(const Ledger& ledger);
 
+// Returns whether the event is a block with balls-in-bins sampling, and has noise.
+bool has_secret_bins(const PrivacyEvent& event);
+
+// The blocks of a ledger that have secret bins; and everything else, as it would be
+// composed if a run had only that.
+struct SecretBins {
+  std::vector<CorrelatedGaussian> blocks;
+  Ledger rest;
+};
+SecretBins secret_bins(const Ledger& ledger);
+
+// Returns the ledger of an attacker who knows all bins: an upper bound.
+Ledger with_known_bins(const Ledger& ledger);
+
 // Returns whether neighbours differ by a blank line (zero-out) rather than by one more or less: so
 // it is if any event is a block. For the other events the two cost the same.
 bool blanks_an_example(const Ledger& ledger);

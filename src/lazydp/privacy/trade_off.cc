@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "lazydp/base/error.h"
 #include "lazydp/privacy/binomial.h"
-#include "lazydp/privacy/composition.h"
 #include "lazydp/privacy/pld/pld.h"
 
 namespace lazydp {
@@ -105,8 +103,6 @@ TradeOff::TradeOff(std::span<const Point> points) {
 
 TradeOff TradeOff::of(const Ledger& ledger) {
   if (ledger.steps() == 0) return TradeOff(std::vector<Point>{{0, 0}});
-  const std::optional<double> mu = exact_mu(ledger);
-  if (mu && std::isfinite(*mu)) return gaussian(*mu);
   const double most = pld_epsilon(ledger, kLeastDelta);
   if (!(most < kMostEpsilon)) return TradeOff(std::vector<Point>{});  // guarantees nothing
   const std::vector<double> epsilons = evenly_up_to(most);

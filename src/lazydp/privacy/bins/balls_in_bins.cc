@@ -29,8 +29,11 @@ constexpr std::array kTries = {1.0, 1.004, 1.012, 1.03, 1.08};
 
 using Question = std::vector<double>;  // all numbers that an answer depends on
 
-Question question_of(const CorrelatedGaussian& block, double about) {
-  Question question = {about, block.noise_multiplier, static_cast<double>(block.allowed.steps),
+Question question_of(const CorrelatedGaussian& block, double about, std::size_t parts) {
+  Question question = {about,
+                       static_cast<double>(parts),
+                       block.noise_multiplier,
+                       static_cast<double>(block.allowed.steps),
                        static_cast<double>(block.allowed.separation),
                        static_cast<double>(block.allowed.times)};
   question.insert(question.end(), block.bands.begin(), block.bands.end());
@@ -159,15 +162,15 @@ class OneMixture {
 
 // Returns the largest answer of the block's mixtures. Remembers it: it is the same whenever it is
 // asked for, and takes long.
-double worst(const CorrelatedGaussian& block, double about, int kind,
+double worst(const CorrelatedGaussian& block, double about, std::size_t parts, int kind,
              double (*answer)(OneMixture&, double)) {
   static std::mutex mutex;
   static std::map<std::pair<int, Question>, double> known;
-  const std::pair<int, Question> key = {kind, question_of(block, about)};
+  const std::pair<int, Question> key = {kind, question_of(block, about, parts)};
   const std::lock_guard lock(mutex);
   if (const auto found = known.find(key); found != known.end()) return found->second;
   const std::vector<BinMixture> mixtures = worst_mixtures(block);
-  const double risk = kRisk / static_cast<double>(mixtures.size());
+  const double risk = kRisk / static_cast<double>(parts * mixtures.size());
   double most = 0.0;
   for (const BinMixture& mixture : mixtures) {
     OneMixture one(mixture, block.noise_multiplier, risk, seed_of(key.second));
@@ -178,15 +181,17 @@ double worst(const CorrelatedGaussian& block, double about, int kind,
 
 }  // namespace
 
-double balls_in_bins_epsilon(const CorrelatedGaussian& block, double delta, Effort effort) {
+double balls_in_bins_epsilon(const CorrelatedGaussian& block, double delta, Effort effort,
+                             std::size_t parts) {
   if (effort == Effort::estimate) {
-    return worst(block, delta, 2, [](OneMixture& one, double at) { return one.estimate(at); });
+    return worst(block, delta, parts, 2,
+                 [](OneMixture& one, double at) { return one.estimate(at); });
   }
-  return worst(block, delta, 0, [](OneMixture& one, double at) { return one.epsilon(at); });
+  return worst(block, delta, parts, 0, [](OneMixture& one, double at) { return one.epsilon(at); });
 }
 
 double balls_in_bins_delta(const CorrelatedGaussian& block, double epsilon) {
-  return worst(block, epsilon, 1, [](OneMixture& one, double at) { return one.delta(at); });
+  return worst(block, epsilon, 1, 1, [](OneMixture& one, double at) { return one.delta(at); });
 }
 
 }  // namespace lazydp

@@ -1,6 +1,8 @@
 #pragma once
 // The cost of a block in which every example is in one secret step of each pass.
 
+#include <cstddef>
+
 #include "lazydp/privacy/effort.h"
 #include "lazydp/privacy/ledger.h"
 
@@ -16,7 +18,9 @@ inline constexpr double kMonteCarloConfidence = 1 - 1e-6;
 // Return upper bounds on the cost of all steps that the block may have, in both directions: with
 // and without the example. `delta` in (0, 1), `epsilon` >= 0. Take seconds to a minute on one core;
 // estimates a tenth of that.
-double balls_in_bins_epsilon(const CorrelatedGaussian& block, double delta, Effort effort);
+// An answer that is used together with others, `parts` in all, takes its part of the risk.
+double balls_in_bins_epsilon(const CorrelatedGaussian& block, double delta, Effort effort,
+                             std::size_t parts = 1);
 double balls_in_bins_delta(const CorrelatedGaussian& block, double epsilon);
 
 }  // namespace lazydp
