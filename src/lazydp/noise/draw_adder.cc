@@ -22,8 +22,12 @@ void DrawAdder::pass_on(std::span<const LateRow> late, std::span<const Draw> dra
     count = 0;
     named.reset();
   };
+  std::uint64_t offset = 0;  // of the cell that the draw before came from: most have the same
   for (std::size_t i = 0; i < draws.size(); ++i) {
     const Draw& draw = draws[i];
+    if (i == 0 || draw.step != draws[i - 1].step || draw.kind != draws[i - 1].kind) {
+      offset = cell_offset(draw.kind, draw.step);
+    }
     NoisyRow row = row_of(i);
     if (row.std == 0.0f) continue;
     if (!known_ || !keyed_.hold(draw.step)) {
@@ -38,7 +42,7 @@ void DrawAdder::pass_on(std::span<const LateRow> late, std::span<const Draw> dra
       named.set(draw.place);
     }
     row.row = static_cast<std::uint64_t>(table_.first_row() + late[draw.place].id);
-    row.offset = cell_offset(draw.kind, draw.step);
+    row.offset = offset;
     rows[count++] = row;
   }
   flush();

@@ -88,7 +88,7 @@ std::string in_words(const Trainer& trainer) {
       << (units ? sent_in_words(plan.examples_per_unit) + "; " : std::string())
       << declared_in_words(trainer.ledger()) << neighbours_in_words(trainer)
       << "; the data-set size, " << std::llround(m.expected_batch / m.sampling_rate)
-      << (units && !plan.blocks ? " units" : " examples")
+      << (units && trainer.sampler().sampling() != Sampling::stream ? " units" : " examples")
       << ", is treated as public; the released model is protected, intermediate states "
          "are not";
   if (const auto& initial = trainer.plan().initial) {
