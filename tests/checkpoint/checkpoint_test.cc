@@ -103,8 +103,8 @@ TEST_P(ResumedWithMomentum, RunEndsWhereTheUninterruptedOneDoesBitForBit) {
     Going branch(s, GetParam(), folder.open()->head().seed);
     folder.restore(*folder.open(), branch.trainer);
     for (std::size_t k = 0; k < s.shape.tables(); ++k) {
-      EXPECT_TRUE(std::ranges::equal(branch.trainer.state().table_optimizer.momentum(k),
-                                     first.trainer.state().table_optimizer.momentum(k)));
+      EXPECT_TRUE(std::ranges::equal(branch.trainer.state().table_optimizer.state(k).at(0).values,
+                                     first.trainer.state().table_optimizer.state(k).at(0).values));
     }
     Settings plain = s;
     plain.table_rule = TableRule::sgd;
@@ -120,6 +120,33 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, ResumedWithMomentum,
                            std::erase(name, '-');
                            return name;
                          });
+
+TEST(ResumedWithAdaptiveTables, RunEndsWhereTheUninterruptedOneDoesBitForBit) {
+  Settings s;
+  s.rate = 0.02;
+  for (const TableRule rule : {TableRule::adam, TableRule::adagrad}) {
+    s.table_rule = rule;
+    Going whole(s, "sgd", Seed::fixed(9));
+    whole.steps_through(s.steps);
+    const TemporaryFolder scratch;
+    CheckpointFolder folder(scratch / "checkpoint", {}, std::nullopt);
+    Going first(s, "sgd", Seed::fixed(9));
+    first.steps_through(6);
+    folder.save(first.trainer);
+    Going second(s, "sgd", Seed::fixed(9));
+    folder.restore(*folder.open(), second.trainer);
+    second.steps_through(s.steps);
+    EXPECT_EQ(second.weights(), whole.weights());
+    first.trainer.settle_all();
+    folder.replace_by_settled(first.trainer);
+    Going settled(s, "sgd", Seed::fixed(9));
+    folder.restore(*folder.open(), settled.trainer);
+    for (const TableState& state : settled.trainer.state().table_optimizer.state(2)) {
+      EXPECT_GT(std::ranges::count_if(state.values, [](float x) { return x != 0.0f; }), 0)
+          << state.name << " is part of the settled state";
+    }
+  }
+}
 
 TEST(ResumedWithFrozenParts, RunEndsWhereTheUninterruptedOneDoesBitForBit) {
   Settings s;

@@ -115,7 +115,7 @@ struct World {
   }
   std::span<const float> weights(RowId r) const { return tables[0].row(r); }
   std::span<const float> momentum(RowId r) {
-    return updates.momentum(0).subspan(static_cast<std::size_t>(r) * kDim, kDim);
+    return updates.state(0)[0].values.subspan(static_cast<std::size_t>(r) * kDim, kDim);
   }
 
   void run(const std::vector<TableStep>& steps) {

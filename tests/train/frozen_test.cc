@@ -46,7 +46,7 @@ TEST_P(Frozen, PartsKeepTheirVeryBitsAndOweNothing) {
     for (Step t = 1; t <= s.steps; ++t) trainer.step();
     for (const std::size_t k : {0u, 2u}) {
       EXPECT_TRUE(trainer.state().table_optimizer.settled_through(k).empty()) << "nothing is owed";
-      EXPECT_TRUE(trainer.state().table_optimizer.momentum(k).empty());
+      EXPECT_TRUE(trainer.state().table_optimizer.state(k).empty());
     }
     trainer.settle_all();
     EXPECT_TRUE(same(0) && same(2));

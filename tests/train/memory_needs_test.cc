@@ -35,6 +35,21 @@ TEST(MemoryNeeds, DoubleTheTablesForMomenta) {
   }
 }
 
+TEST(MemoryNeeds, CountWhatAdamAndAdagradRememberAndWhichRowsABatchHas) {
+  const ModelShape shape = named_shape("mlperf");
+  const double rows = 187'767'399.0;
+  EXPECT_EQ(needs_of(shape, "sgd", 1, {.rule = TableRule::adam}).history, rows * (2 * 128 * 4 + 8));
+  EXPECT_EQ(needs_of(shape, "sgd", 1, {.rule = TableRule::adagrad}).history, rows * (128 * 4 + 8));
+}
+
+TEST(MemoryNeeds, FrozenTablesHaveNoHistory) {
+  ModelShape shape = named_shape("small");
+  shape.table_rows = {1000, 200, 30};
+  EXPECT_EQ(needs_of(shape, "lazydp", 1, {.frozen_tables = {0, 2}}).history, 200.0 * 4);
+  EXPECT_EQ(needs_of(shape, "lazydp", 1, {.frozen_tables = {0, 2}}).tables,
+            needs_of(shape, "lazydp", 1).tables);
+}
+
 TEST(MemoryNeeds, GrowWithTheBatchAndWithMaterialisedGradients) {
   const ModelShape shape = named_shape("small");
   EXPECT_GT(needs_of(shape, "lazydp", 100'000).rest, needs_of(shape, "lazydp", 100).rest + 1e8);

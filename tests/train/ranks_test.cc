@@ -92,6 +92,18 @@ TEST_P(OnRanks, WithPartsFrozen) {
   expect_same_model(GetParam().name, s, 2, kNone);
 }
 
+TEST(SgdOnRanks, WithAdaptiveRulesOfTables) {
+  oracle::Settings s;
+  s.rate = 0.02;
+  for (const TableRule rule : {TableRule::adam, TableRule::adagrad}) {
+    s.table_rule = rule;
+    s.frozen = {};
+    for (const int ranks : {2, 4}) expect_same_model("sgd", s, ranks, kSome);
+    s.frozen.tables = {1};
+    expect_same_model("sgd", s, 3, kNone);
+  }
+}
+
 // With three examples a step, half of eight ranks have none; some steps have none at all. The
 // tables of 1 and 6 rows leave some ranks without a row.
 TEST_P(OnRanks, WithRanksThatHaveNeitherExamplesNorRows) {

@@ -55,12 +55,15 @@ std::vector<Section> row_sections(const TrainingState& state, Settled settled, W
                                       static_cast<std::size_t>(table.rows()) * table.dim()};
     sections.push_back(
         {"table." + number, rows, table.whole_rows(), std::as_writable_bytes(weights)});
-    const auto add = [&](const char* name, std::span<std::byte> bytes) {
-      if (!bytes.empty()) sections.push_back({name + number, rows, table.whole_rows(), bytes});
+    const auto add = [&](std::string_view name, std::span<std::byte> bytes) {
+      if (bytes.empty()) return;
+      sections.push_back({std::string(name) + "." + number, rows, table.whole_rows(), bytes});
     };
-    add("momentum.", std::as_writable_bytes(state.table_optimizer.momentum(k)));
+    for (const TableState& remembered : state.table_optimizer.state(k)) {
+      add(remembered.name, std::as_writable_bytes(remembered.values));
+    }
     if (settled == Settled::no) {
-      add("history.", std::as_writable_bytes(state.table_optimizer.settled_through(k)));
+      add("history", std::as_writable_bytes(state.table_optimizer.settled_through(k)));
     }
   }
   return sections;

@@ -167,8 +167,8 @@ constexpr std::array kFlags = {
          "warmup:STEPS,"},
     Flag{"--dense-optimizer", &G::dense_optimizer, kTrain, "sgd|momentum|adam|adagrad", kTraining,
          "of the MLPs, whose noise never waits: any is exact; adam for --data, else sgd"},
-    Flag{"--table-optimizer", &G::table_optimizer, kTrain, "sgd|momentum", kTraining,
-         "of the tables; noise that waits is exact only under these; sgd"},
+    Flag{"--table-optimizer", &G::table_optimizer, kTrain, "sgd|momentum|adam|adagrad", kTraining,
+         "of the tables; the last two for --algorithm sgd alone, where no noise waits; sgd"},
     Flag{"--weight-decay", &G::weight_decay, kTrain, "X", kTraining, "of table rows; 0"},
 
     Flag{"--clip-norm", &G::clip_norm, kTrain, "C", kPrivacy,

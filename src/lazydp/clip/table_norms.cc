@@ -32,25 +32,21 @@ bool DistinctRows::surely(std::span<const RowId> ids) {
   return seen == 0;
 }
 
-void BagCoefficients::start(std::size_t ids) {
-  used_.clear();
-  const std::size_t slots = std::bit_ceil(2 * ids + 2);
+void RowNumbers::start(std::size_t rows) {
+  count_ = 0;
+  const std::size_t slots = std::bit_ceil(2 * rows + 2);
   if (slots > slots_.size() || ++stamp_ == 0) {
     slots_.assign(std::max(slots, slots_.size()), Slot{});
     stamp_ = 1;
   }
 }
 
-// Returns the row's slot, with coefficient 0 if the row has not occurred in the bag yet.
-std::size_t BagCoefficients::find(RowId row) {
+std::uint32_t RowNumbers::number(RowId row) {
   const std::size_t mask = slots_.size() - 1;
   std::size_t at = (scattered(row) >> 32) & mask;
   while (slots_[at].stamp == stamp_ && slots_[at].row != row) at = (at + 1) & mask;
-  if (slots_[at].stamp != stamp_) {
-    slots_[at] = {row, stamp_, 0.0f};
-    used_.push_back(static_cast<std::uint32_t>(at));
-  }
-  return at;
+  if (slots_[at].stamp != stamp_) slots_[at] = {row, stamp_, count_++};
+  return slots_[at].number;
 }
 
 float BagCoefficients::squared(const Bags& bags, Pooling mode, std::size_t example) {
@@ -71,12 +67,15 @@ float BagCoefficients::squared(const Bags& bags, Pooling mode, std::size_t examp
     }
     return sum;
   }
-  start(length);
+  numbers_.start(length);
+  coefficients_.clear();
   for (std::size_t k = first; k < first + length; ++k) {
-    slots_[find(bags.ids[k])].coefficient += share * bags.weight(k);
+    const std::uint32_t number = numbers_.number(bags.ids[k]);
+    if (number == coefficients_.size()) coefficients_.push_back(0.0f);
+    coefficients_[number] += share * bags.weight(k);
   }
   // Squares totals: a running sum of squares would lose terms that cancel.
-  for (const std::uint32_t at : used_) sum += slots_[at].coefficient * slots_[at].coefficient;
+  for (const float coefficient : coefficients_) sum += coefficient * coefficient;
   return sum;
 }
 

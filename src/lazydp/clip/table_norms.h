@@ -25,6 +25,32 @@ class DistinctRows {
   std::array<std::uint64_t, (std::size_t{1} << kFilterBits) / 64> filter_{};
 };
 
+// Numbers the distinct rows of a list 0, 1, … in the order in which they come.
+//
+// An open-addressing table whose entries of earlier lists have another stamp: it is never cleared,
+// and nothing is sorted. Keeps its memory from list to list.
+class RowNumbers {
+ public:
+  // Begins a list of at most `rows` rows.
+  void start(std::size_t rows);
+
+  // Returns the row's number: count() as it was before, if the row has not come yet.
+  std::uint32_t number(RowId row);
+
+  std::uint32_t count() const { return count_; }
+
+ private:
+  struct Slot {
+    RowId row = 0;
+    std::uint32_t stamp = 0;
+    std::uint32_t number = 0;
+  };
+
+  std::vector<Slot> slots_;
+  std::uint32_t stamp_ = 0;
+  std::uint32_t count_ = 0;
+};
+
 // Computes the norm of one example's gradient of one table without forming it.
 //
 // Sums, row by row, the coefficients of a bag's occurrences: the bag's gradient is that sum times
@@ -36,20 +62,9 @@ class BagCoefficients {
   float squared(const Bags& bags, Pooling mode, std::size_t example);
 
  private:
-  // An open-addressing table whose entries of earlier bags have another stamp: it is never cleared,
-  // and nothing is sorted.
-  struct Slot {
-    RowId row = 0;
-    std::uint32_t stamp = 0;
-    float coefficient = 0.0f;
-  };
-  std::size_t find(RowId row);
-  void start(std::size_t ids);
-
   DistinctRows distinct_;
-  std::vector<Slot> slots_;
-  std::vector<std::uint32_t> used_;  // slots of this bag
-  std::uint32_t stamp_ = 0;
+  RowNumbers numbers_;
+  std::vector<float> coefficients_;  // by row number
 };
 
 // One call of a table: `bags_per_example` bags for each example, one after the other, and the

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <tuple>
 
 #include "lazydp/kernels/vector.h"
 #include "lazydp/model/gemm.h"
@@ -108,37 +107,50 @@ double UnitNorms::bias(const LayerTrace& layer, const UnitExamples& unit) {
   return std::sqrt(squared(total_));
 }
 
-double UnitNorms::squared_table(const Bags& bags, Pooling mode, ConstMatrixView gradients,
-                                const UnitExamples& unit) {
+// Lists the look-ups of all of the unit's bags, those of one row as a chain: nothing is sorted, so
+// that it costs little where rows hardly ever repeat.
+void UnitNorms::find_rows(const Bags& bags, Pooling mode, const UnitExamples& unit) {
   uses_.clear();
-  lengths_.clear();
+  rows_.clear();
+  numbers_.start(bags.offsets[unit.end] - bags.offsets[unit.begin]);
   for (std::size_t i = unit.begin; i < unit.end; ++i) {
-    lengths_.push_back(length(gradients.row(i)));
     const double share = mode == Pooling::mean ? 1.0 / static_cast<double>(bags.length(i)) : 1.0;
     for (std::size_t k = bags.offsets[i]; k < bags.offsets[i + 1]; ++k) {
-      uses_.push_back({bags.ids[k], i, share * static_cast<double>(bags.weight(k))});
+      const auto use = static_cast<std::uint32_t>(uses_.size());
+      uses_.push_back({i, share * static_cast<double>(bags.weight(k)), 0});
+      const std::uint32_t row = numbers_.number(bags.ids[k]);
+      if (row == rows_.size()) {
+        rows_.push_back({use, use});
+        continue;
+      }
+      uses_[rows_[row].last].next = use + 1;
+      rows_[row].last = use;
     }
   }
-  std::ranges::sort(uses_, {}, [](const Use& use) { return std::tuple(use.row, use.example); });
+}
+
+double UnitNorms::squared_table(const Bags& bags, Pooling mode, ConstMatrixView gradients,
+                                const UnitExamples& unit) {
+  lengths_.clear();
+  for (std::size_t i = unit.begin; i < unit.end; ++i) lengths_.push_back(length(gradients.row(i)));
+  find_rows(bags, mode, unit);
   double sum = 0.0;
-  for (std::size_t begin = 0; begin < uses_.size();) {
-    std::size_t end = begin + 1;
-    while (end < uses_.size() && uses_[end].row == uses_[begin].row) ++end;
-    sum += squared_row(std::span(uses_).subspan(begin, end - begin), gradients, unit);
-    begin = end;
-  }
+  for (const Occurrences& row : rows_) sum += squared_row(row, gradients, unit);
   return sum;
 }
 
-double UnitNorms::squared_row(std::span<const Use> uses, ConstMatrixView gradients,
+double UnitNorms::squared_row(const Occurrences& row, ConstMatrixView gradients,
                               const UnitExamples& unit) {
-  double terms = 0.0;
-  for (const Use& use : uses) {
-    terms += std::abs(use.coefficient) * lengths_[use.example - unit.begin];
-  }
-  if (uses.size() == 1) return squared_bound(terms, terms);
+  const auto term = [&](const Use& use) {
+    return std::abs(use.coefficient) * lengths_[use.example - unit.begin];
+  };
+  double terms = term(uses_[row.first]);
+  if (row.first == row.last) return squared_bound(terms, terms);
   total_.assign(gradients.cols, 0.0);
-  for (const Use& use : uses) {
+  terms = 0.0;
+  for (std::uint32_t next = row.first + 1; next != 0; next = uses_[next - 1].next) {
+    const Use& use = uses_[next - 1];
+    terms += term(use);
     const float* const __restrict d = gradients.row(use.example).data();
     double* const __restrict total = total_.data();
     for (std::size_t j = 0; j < total_.size(); ++j) {

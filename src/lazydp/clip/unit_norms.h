@@ -2,10 +2,12 @@
 // Norms of units' gradients: the means of several examples' gradients, whose terms may cancel.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
 #include "lazydp/base/matrix.h"
+#include "lazydp/clip/table_norms.h"
 #include "lazydp/data/batch.h"
 #include "lazydp/embedding/pooling.h"
 #include "lazydp/model/model.h"
@@ -78,17 +80,24 @@ class UnitNorms {
 
   // An occurrence of a row in a bag of the unit.
   struct Use {
-    RowId row = 0;
     std::size_t example = 0;
     double coefficient = 0.0;
+    std::uint32_t next = 0;  // the row's next occurrence, plus one; 0: there is none
   };
-  double squared_row(std::span<const Use> uses, ConstMatrixView gradients,
-                     const UnitExamples& unit);
+  // A row's first and last occurrence.
+  struct Occurrences {
+    std::uint32_t first = 0;
+    std::uint32_t last = 0;
+  };
+  double squared_row(const Occurrences& row, ConstMatrixView gradients, const UnitExamples& unit);
+  void find_rows(const Bags& bags, Pooling mode, const UnitExamples& unit);
 
   std::vector<double> inputs_gram_;
   std::vector<double> gradients_gram_;
   Matrix tile_;
+  RowNumbers numbers_;
   std::vector<Use> uses_;
+  std::vector<Occurrences> rows_;
   std::vector<double> lengths_;  // of the examples' gradients of a table
   std::vector<double> total_;
 };

@@ -221,6 +221,10 @@ std::span<Step> MomentumTables::settled_through(std::size_t table) {
   return histories_[table].steps();
 }
 
+std::vector<TableState> MomentumTables::state(std::size_t table) {
+  return {{"momentum", momentum(table)}};
+}
+
 std::span<float> MomentumTables::momentum(std::size_t table) {
   Table& momenta = momenta_[table];
   return {momenta.weights(), static_cast<std::size_t>(momenta.rows()) * momenta.dim()};

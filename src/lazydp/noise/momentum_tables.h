@@ -32,10 +32,11 @@ class MomentumTables final : public TableOptimizer {
   void settle_all(Step t, const std::function<void(std::uint64_t rows)>& progress = {}) override;
   void settle_copy(Step t, std::size_t table, RowId first, RowId last, Table& window) override;
   std::span<Step> settled_through(std::size_t table) override;
-  std::span<float> momentum(std::size_t table) override;
+  std::vector<TableState> state(std::size_t table) override;
   std::size_t bytes() const override;
 
  private:
+  std::span<float> momentum(std::size_t table);
   void catch_up(Step t, std::size_t table, Ids ids, Missed missed);
   void catch_up_range(Step t, std::size_t table, RowId first, RowId last);
 

@@ -76,8 +76,9 @@ std::span<Step> PartlyFrozenTables::settled_through(std::size_t table) {
   return place_[table] != kFrozen ? optimizer_->settled_through(place_[table]) : std::span<Step>();
 }
 
-std::span<float> PartlyFrozenTables::momentum(std::size_t table) {
-  return place_[table] != kFrozen ? optimizer_->momentum(place_[table]) : std::span<float>();
+std::vector<TableState> PartlyFrozenTables::state(std::size_t table) {
+  if (place_[table] == kFrozen) return {};
+  return optimizer_->state(place_[table]);
 }
 
 }  // namespace lazydp

@@ -27,7 +27,7 @@ class PartlyFrozenTables final : public TableOptimizer {
   void settle_all(Step t, const std::function<void(std::uint64_t rows)>& progress = {}) override;
   void settle_copy(Step t, std::size_t table, RowId first, RowId last, Table& window) override;
   std::span<Step> settled_through(std::size_t table) override;
-  std::span<float> momentum(std::size_t table) override;
+  std::vector<TableState> state(std::size_t table) override;
   std::size_t bytes() const override { return optimizer_->bytes(); }
 
  private:

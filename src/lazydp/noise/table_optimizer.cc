@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lazydp/noise/adaptive_tables.h"
 #include "lazydp/noise/momentum_tables.h"
 #include "lazydp/noise/partly_frozen_tables.h"
 #include "lazydp/noise/sgd_tables.h"
@@ -18,12 +19,24 @@ bool TableOptimizer::all_settled(Step t) {
 }
 
 std::string_view table_rule_name(TableRule rule) {
-  return rule == TableRule::momentum ? "momentum" : "sgd";
+  return std::ranges::find(kTableRules, rule, [](const auto& named) { return named.second; })
+      ->first;
+}
+
+std::size_t state_floats(TableRule rule) {
+  switch (rule) {
+    case TableRule::sgd: return 0;
+    case TableRule::momentum:
+    case TableRule::adagrad: return 1;
+    case TableRule::adam: return 2;
+  }
+  throw InternalError("unknown TableRule");
 }
 
 std::unique_ptr<StepClock> make_clock(const TableOptimizerOptions& options) {
   if (options.rule == TableRule::sgd) return std::make_unique<VarianceClock>(options.correlation);
-  check(options.correlation.independent(), "noise under momentum is independent");
+  check(options.correlation.independent(), "noise is correlated under plain SGD alone");
+  if (!linear(options.rule)) return std::make_unique<RateClock>();
   return std::make_unique<MomentumClock>();
 }
 
@@ -45,6 +58,13 @@ ClockedTables make_table_optimizer(const TableOptimizerOptions& options, std::sp
                                    const NoiseSource& noise) {
   if (!options.frozen.empty()) return make_partly_frozen(options, tables, noise);
   auto clock = make_clock(options);
+  if (!linear(options.rule)) {
+    check(options.policy == NoisePolicy::none && options.decay == WeightDecay::off,
+          "rules that are not linear have neither noise nor decay");
+    auto optimizer = std::make_unique<AdaptiveTables>(options.rule, tables,
+                                                      dynamic_cast<const RateClock&>(*clock));
+    return {std::move(clock), std::move(optimizer)};
+  }
   if (options.rule == TableRule::momentum) {
     auto optimizer = std::make_unique<MomentumTables>(
         options.policy, tables, dynamic_cast<const MomentumClock&>(*clock), noise);

@@ -1,12 +1,14 @@
 #pragma once
 // The interface through which the trainer, exchanges and engines take steps of a model's tables.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lazydp/base/error.h"
@@ -67,6 +69,12 @@ struct RowTraffic {
   std::uint64_t written = 0;
 };
 
+// A part of what a rule remembers of a table: a float for each of its weights.
+struct TableState {
+  std::string_view name;  // in checkpoints
+  std::span<float> values;
+};
+
 // Invariant: a row that has been settled through t carries all the noise and all the drift (weight
 // decay, momentum) of steps 1 … t. A row must be settled through t before step t + 1, or an
 // evaluation after step t, reads it, and before it leaves the trainer. Should settling fail
@@ -98,9 +106,9 @@ class TableOptimizer {
   // Throws InternalError if settling has failed part-way.
   virtual std::span<Step> settled_through(std::size_t table) = 0;
 
-  // Returns the momentum of each weight of table k; empty if the rule has none. It waits for noise
-  // as the weights do.
-  virtual std::span<float> momentum(std::size_t table) = 0;
+  // Returns what the rule remembers of table k besides its weights, a float for each weight in each
+  // state; a momentum waits for noise as the weights do.
+  virtual std::vector<TableState> state(std::size_t table) = 0;
 
   virtual std::size_t bytes() const = 0;  // memory besides the tables
 
@@ -119,10 +127,26 @@ class TableOptimizer {
   SettleGuard guard_;
 };
 
-// The rules under which noise may wait: those that are linear in the gradient.
-enum class TableRule : std::uint8_t { sgd, momentum };
+// Rules of torch.optim, with its default coefficients. Noise may wait only under those that are
+// linear in the gradient; Adam and Adagrad, as torch.optim.SparseAdam and Adagrad with sparse
+// gradients, are for tables that receive none.
+enum class TableRule : std::uint8_t { sgd, momentum, adam, adagrad };
+
+inline constexpr std::array<std::pair<std::string_view, TableRule>, 4> kTableRules = {
+    {{"sgd", TableRule::sgd},
+     {"momentum", TableRule::momentum},
+     {"adam", TableRule::adam},
+     {"adagrad", TableRule::adagrad}}};
 
 std::string_view table_rule_name(TableRule rule);
+
+// Returns whether steps of the rule are linear in the gradient.
+inline bool linear(TableRule rule) {
+  return rule == TableRule::sgd || rule == TableRule::momentum;
+}
+
+// Returns how many floats a rule remembers for each weight.
+std::size_t state_floats(TableRule rule);
 
 // The momentum of a native run: torch.optim.SGD(momentum=0.9).
 inline constexpr double kTableMomentum = 0.9;
@@ -146,8 +170,8 @@ struct TableOptimizerOptions {
 // Makes the clock of such optimizers.
 std::unique_ptr<StepClock> make_clock(const TableOptimizerOptions& options);
 
-// Makes an optimizer and its clock. `tables` and `noise` must outlive them. Momenta, if the rule
-// has them, begin at zero.
+// Makes an optimizer and its clock. `tables` and `noise` must outlive them. What the rule remembers
+// begins at zero. Rules that are not linear take tables without noise and weight decay only.
 ClockedTables make_table_optimizer(const TableOptimizerOptions& options, std::span<Table> tables,
                                    const NoiseSource& noise);
 

@@ -151,6 +151,17 @@ double table_rate_by_noise(double largest, const Plan& plan) {
   return std::min(bounded, kNoiseOfARow / (noise * root_of_summed_noise(plan)));
 }
 
+// Returns the rate of tables, given that of SGD.
+double table_rate_for(const Plan& plan, double of_sgd) {
+  switch (plan.table_rule) {
+    case TableRule::sgd: break;
+    case TableRule::momentum: return (1.0 - kTableMomentum) * of_sgd;
+    case TableRule::adam: return 0.002;
+    case TableRule::adagrad: return 0.05;
+  }
+  return of_sgd;
+}
+
 // Returns the rate of the MLPs, given that of SGD. Adam and Adagrad undo the size of a gradient,
 // so their rates do not depend on it.
 double dense_rate_for(const Plan& plan, double of_sgd) {
@@ -190,7 +201,7 @@ Rates rates_for(const Defaults& defaults, const Plan& plan) {
     rates.tables *= std::pow(less, kTables);
     rates.dense *= std::pow(less, kDense);
   }
-  if (plan.table_rule == TableRule::momentum) rates.tables *= 1.0 - kTableMomentum;
+  rates.tables = table_rate_for(plan, rates.tables);
   rates.dense = dense_rate_for(plan, rates.dense);
   return rates;
 }

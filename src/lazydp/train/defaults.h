@@ -24,6 +24,7 @@ struct Defaults {
   double table_rate = 0.0;  // the largest, where rates follow the noise
   double dense_rate = 0.0;
   DenseRule dense_rule = DenseRule::sgd;
+  TableRule table_rule = TableRule::sgd;
   bool rates_follow_noise = false;  // see rates_for()
   double warmup = 0.0;              // share of the steps over which learning rates rise to these
   Schedule::Shape shape = Schedule::Shape::constant;

@@ -14,10 +14,14 @@ constexpr double kBytesPerStep = 100.0;  // two clocks, and the time a step took
 constexpr double kProgram = 64e6;        // code, libraries, threads' stacks, BLAS' buffers
 
 // Returns the bytes that a trainer keeps for its rows: a history for rows that wait, one for the
-// rows of a step (EANA), and under momentum as much again as the tables.
-double history_bytes(const ModelShape& shape, const Recipe& recipe, const OptimizerKind& kind) {
+// rows of a step (EANA), and what its rule remembers: under momentum as much again as the tables.
+double history_bytes(ModelShape shape, const Recipe& recipe, const OptimizerKind& kind) {
+  for (const std::size_t k : kind.frozen_tables) shape.table_rows[k] = 0;
   const auto one = static_cast<double>(shape.history_bytes());
-  if (kind.rule == TableRule::momentum) return one + static_cast<double>(shape.table_bytes());
+  const double state =
+      static_cast<double>(state_floats(kind.rule)) * static_cast<double>(shape.table_bytes());
+  if (kind.rule == TableRule::momentum) return one + state;
+  if (!linear(kind.rule)) return 2.0 * one + state;  // which rows a batch has, and their slots
   const PolicyTraits& policy = traits_of(recipe.noise);
   return (policy.rows_wait(kind.decay == WeightDecay::on) ? one : 0.0) +
          (policy.on_gradient != Missed::nothing ? one : 0.0);

@@ -1,8 +1,10 @@
 #pragma once
 // Estimates a run's memory before any is allocated.
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "lazydp/model/shape.h"
 #include "lazydp/train/plan.h"
@@ -22,6 +24,7 @@ struct MemoryNeeds {
 struct OptimizerKind {
   WeightDecay decay = WeightDecay::off;
   TableRule rule = TableRule::sgd;
+  std::vector<std::size_t> frozen_tables = {};  // ascending; these need nothing
 };
 
 // Estimates the memory of trainers of `recipes` that share one model. `data` is the memory of the

@@ -58,6 +58,10 @@ void Plan::validate() const {
   require(positive(dense_rate), "dense-lr", dense_rate, "positive and finite, for example 0.1");
   require(std::isfinite(weight_decay) && weight_decay >= 0.0, "weight-decay", weight_decay,
           "zero or positive");
+  if (!linear(table_rule) && (recipe.noise != NoisePolicy::none || weight_decay != 0.0)) {
+    throw UserError("table-optimizer is '" + std::string(table_rule_name(table_rule)) +
+                    "', which is for tables without noise and weight decay: --algorithm sgd");
+  }
   // A step keeps the fraction 1 - lr * weight_decay of a row: it must be positive.
   require(table_rate * weight_decay < 1.0, "lr x weight-decay", table_rate * weight_decay,
           "below 1");

@@ -42,7 +42,7 @@ struct Plan {
   double table_rate = 0.0;  // learning rates
   double dense_rate = 0.0;
   DenseRule dense_rule = DenseRule::sgd;
-  TableRule table_rule = TableRule::sgd;  // a rule under which noise may wait
+  TableRule table_rule = TableRule::sgd;  // one under which noise may wait, if there is noise
   double weight_decay = 0.0;              // on table rows
   FrozenParts frozen;                     // keep the weights that they have
   std::optional<InitialModel> initial;    // whose weights the run begins with; none: random ones

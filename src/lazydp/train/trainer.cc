@@ -54,7 +54,8 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
                     " writes every row at every step and needs its tables in memory");
   }
   if (storage.in_files() && plan.table_rule != TableRule::sgd) {
-    throw UserError("tables under momentum are kept in memory: their momenta are as large as they");
+    throw UserError("tables under " + std::string(table_rule_name(plan.table_rule)) +
+                    " are kept in memory: what it remembers is as large as they");
   }
   tables_.clock->reserve(plan.steps);
   ledger_ = spent_before(plan_);

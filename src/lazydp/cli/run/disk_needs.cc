@@ -86,8 +86,7 @@ DiskNeeds needs_with_tables_in_memory(const RunOptions& options, const SaveOptio
   const ModelShape& shape = options.model.shape;
   const bool several = keeping.every_steps > 0 || keeping.every_seconds > 0.0;
   const auto tables = static_cast<double>(shape.table_bytes());
-  const bool momenta = options.plan.table_rule == TableRule::momentum;
-  const double one = (momenta ? 2.0 : 1.0) * tables +
+  const double one = (1.0 + static_cast<double>(state_floats(options.plan.table_rule))) * tables +
                      static_cast<double>(shape.parameters()) * sizeof(float) +
                      static_cast<double>(shape.total_rows()) * sizeof(Step);
   DiskNeeds needs;

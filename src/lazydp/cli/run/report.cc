@@ -151,7 +151,9 @@ void print_file(std::ostream& out, const RunOptions& options) {
   const Plan& plan = options.plan;
   row(out, "training",
       "learning rates " + shortest(plan.table_rate) +
-          (plan.table_rule == TableRule::sgd ? " (tables) and " : " (tables, momentum) and ") +
+          (plan.table_rule == TableRule::sgd
+               ? " (tables) and "
+               : " (tables, " + std::string(table_rule_name(plan.table_rule)) + ") and ") +
           shortest(plan.dense_rate) + " (dense, " + std::string(dense_rule_name(plan.dense_rule)) +
           "), clip norm " + shortest(plan.mechanism.clip_norm) + ", noise multiplier " +
           shortest(plan.mechanism.noise_multiplier));

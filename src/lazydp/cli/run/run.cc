@@ -143,7 +143,8 @@ MemoryNeeds needs_of(const RunOptions& options) {
   const auto batch = examples / static_cast<std::uint64_t>(ranks().size()) + 1;
   const OptimizerKind kind{
       .decay = options.plan.weight_decay > 0.0 ? WeightDecay::on : WeightDecay::off,
-      .rule = options.plan.table_rule};
+      .rule = options.plan.table_rule,
+      .frozen_tables = options.plan.frozen.tables};
   MemoryNeeds needs = memory_needs(here, {&recipe, 1}, kind, options.performance, batch,
                                    options.plan.steps, options.task.bytes());
   if (options.table_folder) needs = with_tables_in_files(needs, options.model.shape);

@@ -110,20 +110,17 @@ DenseRule choose_dense_rule(const FlagTexts& given, const Defaults& defaults) {
 
 // Noise that waits is drawn as one normal, which is what the missed steps would have added only if
 // a step is linear in its gradient.
-TableRule choose_table_rule(const FlagTexts& given) {
-  if (!given.table_optimizer) return TableRule::sgd;
-  for (const TableRule rule : {TableRule::sgd, TableRule::momentum}) {
-    if (*given.table_optimizer == table_rule_name(rule)) return rule;
-  }
-  for (const auto& [name, rule] : kDenseRules) {
-    if (name != *given.table_optimizer) continue;
-    throw UserError("table-optimizer is '" + *given.table_optimizer +
-                    "'; it must be sgd or momentum: a row waits for its noise, and what it missed "
-                    "can be made up exactly only where steps are linear in the gradient; MLPs may "
-                    "have it: --dense-optimizer " +
-                    *given.table_optimizer);
-  }
-  refuse("table-optimizer", *given.table_optimizer, "sgd or momentum");
+TableRule choose_table_rule(const FlagTexts& given, const Defaults& defaults,
+                            const Recipe& recipe) {
+  if (!given.table_optimizer) return defaults.table_rule;
+  const TableRule rule = choice("table-optimizer", *given.table_optimizer, kTableRules);
+  if (linear(rule) || recipe.noise == NoisePolicy::none) return rule;
+  throw UserError("table-optimizer is '" + *given.table_optimizer + "', which is for --algorithm " +
+                  "sgd alone; for " + std::string(recipe.name) +
+                  " it must be sgd or momentum: a row waits for its noise, and what it missed can "
+                  "be made up exactly only where steps are linear in the gradient; MLPs may have "
+                  "it: --dense-optimizer " +
+                  *given.table_optimizer);
 }
 
 std::uint64_t choose_examples_per_unit(const FlagTexts& given) {
@@ -216,7 +213,7 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   plan.clip_schedule = schedule_or_constant(given.clip_schedule);
   run.delta = choose_delta(given, defaults, run.task.examples());
   if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
-  plan.table_rule = choose_table_rule(given);
+  plan.table_rule = choose_table_rule(given, defaults, recipe);
   choose_blocks(given, run);
   choose_noise_of_ledger(given, run);
   choose_budget(given, defaults, run);
@@ -234,9 +231,10 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   require_trainable_there(recipe, run.table_folder);
   if (run.table_folder && plan.table_rule != TableRule::sgd) {
     throw UserError(
-        "table-storage is 'file:" + *run.table_folder +
-        "', but table-optimizer is 'momentum', whose momenta are as large as the tables "
-        "and are kept in memory; use --table-optimizer sgd, or --table-storage memory");
+        "table-storage is 'file:" + *run.table_folder + "', but table-optimizer is '" +
+        std::string(table_rule_name(plan.table_rule)) +
+        "', whose state is as large as the tables and kept in memory; use --table-optimizer sgd, "
+        "or --table-storage memory");
   }
   run.eval_examples = choose_eval_examples(given);
   require_sound_beginning(given, run);
