@@ -13,7 +13,7 @@
 #include "lazydp/bench/interleaved_steps.h"
 #include "lazydp/bench/step_times.h"
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/train/model_and_tables.h"
 

@@ -8,7 +8,7 @@
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/bench/interleaved_steps.h"
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 
 namespace lazydp::cli {

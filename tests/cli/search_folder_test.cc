@@ -1,6 +1,6 @@
 // The folder of a private search: its secret number of trials, the best of them, its passphrase.
 
-#include "lazydp/cli/run/search_folder.h"
+#include "lazydp/cli/search/search_folder.h"
 
 #include <gtest/gtest.h>
 

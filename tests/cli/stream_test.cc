@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "lazydp/base/error.h"
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/train/correlation_text.h"
 #include "tests/cli/program.h"
 #include "tests/cli/user_data.h"

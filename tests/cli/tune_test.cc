@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "lazydp/cli/run/search_folder.h"
-#include "lazydp/cli/run/search_plan.h"
+#include "lazydp/cli/search/search_folder.h"
+#include "lazydp/cli/search/search_plan.h"
 #include "lazydp/privacy/ledger_json.h"
 #include "lazydp/privacy/private_selection.h"
 #include "lazydp/privacy/rdp.h"

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/run/persistent_run.h"
-#include "lazydp/cli/run/run_options.h"
 
 namespace lazydp::cli {
 

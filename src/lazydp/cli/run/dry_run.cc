@@ -7,9 +7,9 @@
 
 #include "lazydp/base/memory.h"
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/options/initial_options.h"
+#include "lazydp/cli/options/privacy_limits.h"
 #include "lazydp/cli/run/disk_needs.h"
-#include "lazydp/cli/run/initial_options.h"
-#include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/training_run.h"
 #include "lazydp/data/synthetic/timing_dataset.h"

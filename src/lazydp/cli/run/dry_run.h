@@ -2,8 +2,8 @@
 // Reports what a run would claim, and which memory, disk space and time it would need, without
 // training.
 
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/output.h"
-#include "lazydp/cli/run/run_options.h"
 
 namespace lazydp::cli {
 

@@ -4,7 +4,7 @@
 
 #include "lazydp/checkpoint/checkpoint_header.h"
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 
 namespace lazydp::cli {
 

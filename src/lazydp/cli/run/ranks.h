@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/shard/communicator.h"
 
 namespace lazydp::cli {

@@ -6,7 +6,7 @@
 #include <sstream>
 
 #include "lazydp/base/text/number_text.h"
-#include "lazydp/cli/run/initial_options.h"
+#include "lazydp/cli/options/initial_options.h"
 #include "lazydp/cli/run/training_health.h"
 #include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/table.h"

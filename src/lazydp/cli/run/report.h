@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lazydp/bench/step_times.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/run/run.h"
-#include "lazydp/cli/run/run_options.h"
 #include "lazydp/train/plan_json.h"
 
 namespace lazydp::cli {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "lazydp/bench/step_times.h"
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/data/training_data.h"
 #include "lazydp/release/release.h"
 #include "lazydp/report/progress.h"

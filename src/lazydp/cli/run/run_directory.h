@@ -7,7 +7,7 @@
 #include "lazydp/base/io/folder.h"
 #include "lazydp/checkpoint/sealed_file.h"
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/train/plan_json.h"
 
 namespace lazydp::cli {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/data/samplers.h"
 #include "lazydp/data/training_data.h"
 #include "lazydp/random/seed.h"

@@ -10,9 +10,9 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/options/privacy_limits.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/output.h"
-#include "lazydp/cli/run/privacy_limits.h"
-#include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/audit_words.h"
 #include "lazydp/cli/verbs/verbs.h"
 

@@ -4,8 +4,8 @@
 
 #include "lazydp/audit/one_run_audit.h"
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/output.h"
-#include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/audit_words.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/data/synthetic/click_task.h"

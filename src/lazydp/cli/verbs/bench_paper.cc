@@ -8,9 +8,9 @@
 #include "lazydp/base/stages.h"
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/bench/paper/experiments.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 
 namespace lazydp::cli {

@@ -3,10 +3,10 @@
 
 #include <vector>
 
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/report.h"
 #include "lazydp/cli/run/run.h"
-#include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/train/model_and_tables.h"
 

@@ -4,9 +4,9 @@
 #include <iomanip>
 
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/metrics_log.h"
-#include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/scoring_input.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/train/evaluation.h"

@@ -3,9 +3,9 @@
 #include <iostream>
 
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/data/samplers.h"
 #include "lazydp/data/synthetic/synthetic.h"

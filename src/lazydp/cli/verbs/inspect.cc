@@ -5,9 +5,9 @@
 #include <numeric>
 
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/data/file/data_file.h"
 #include "lazydp/data/schema.h"

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/score_lines.h"
 #include "lazydp/cli/verbs/scoring_input.h"
 #include "lazydp/cli/verbs/verbs.h"

@@ -5,8 +5,8 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/options/privacy_limits.h"
 #include "lazydp/cli/output.h"
-#include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/verbs/privacy_question.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/privacy/calibration.h"

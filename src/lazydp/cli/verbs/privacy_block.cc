@@ -6,8 +6,8 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/options/sampling_options.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/sampling_options.h"
 #include "lazydp/privacy/bins/balls_in_bins.h"
 #include "lazydp/privacy/correlated_noise.h"
 #include "lazydp/train/correlation_text.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/options/privacy_limits.h"
 #include "lazydp/cli/output.h"
-#include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/verbs/privacy_question.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/report/chart.h"

@@ -6,9 +6,9 @@
 #include <tuple>
 
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/options/privacy_limits.h"
+#include "lazydp/cli/options/sampling_options.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/privacy_limits.h"
-#include "lazydp/cli/run/sampling_options.h"
 #include "lazydp/cli/verbs/privacy_block.h"
 #include "lazydp/privacy/calibration.h"
 

@@ -1,14 +1,14 @@
 // lazydp train: trains one run, with progress and a report.
 
+#include "lazydp/cli/options/privacy_limits.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/disk_needs.h"
 #include "lazydp/cli/run/dry_run.h"
 #include "lazydp/cli/run/persistent_run.h"
-#include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/cli/run/run.h"
-#include "lazydp/cli/run/run_options.h"
 #include "lazydp/cli/verbs/verbs.h"
 
 namespace lazydp::cli {

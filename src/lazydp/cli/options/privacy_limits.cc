@@ -1,4 +1,4 @@
-#include "lazydp/cli/run/privacy_limits.h"
+#include "lazydp/cli/options/privacy_limits.h"
 
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-#include "lazydp/cli/run/search_folder.h"
+#include "lazydp/cli/search/search_folder.h"
 
 #include <algorithm>
 #include <filesystem>

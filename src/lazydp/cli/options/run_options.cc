@@ -1,4 +1,4 @@
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 
 #include <algorithm>
 #include <array>
@@ -9,11 +9,11 @@
 
 #include "lazydp/base/parallel.h"
 #include "lazydp/base/text/toml.h"
+#include "lazydp/cli/options/initial_options.h"
+#include "lazydp/cli/options/privacy_limits.h"
+#include "lazydp/cli/options/sampling_options.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/initial_options.h"
-#include "lazydp/cli/run/privacy_limits.h"
 #include "lazydp/cli/run/ranks.h"
-#include "lazydp/cli/run/sampling_options.h"
 #include "lazydp/privacy/lifetime_ledger.h"
 #include "lazydp/random/cell.h"
 #include "lazydp/random/noise_source.h"

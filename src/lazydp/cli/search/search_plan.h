@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/privacy/private_selection.h"
 #include "lazydp/train/noisy_score.h"
 #include "lazydp/train/plan_json.h"

@@ -1,4 +1,4 @@
-#include "lazydp/cli/run/initial_options.h"
+#include "lazydp/cli/options/initial_options.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "lazydp/cli/run/grid.h"
+#include "lazydp/cli/search/grid.h"
 
 #include <algorithm>
 #include <iterator>

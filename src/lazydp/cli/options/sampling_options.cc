@@ -1,4 +1,4 @@
-#include "lazydp/cli/run/sampling_options.h"
+#include "lazydp/cli/options/sampling_options.h"
 
 #include <algorithm>
 #include <cmath>

@@ -3,7 +3,7 @@
 // of these steps is correlated.
 
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/train/defaults.h"
 
 namespace lazydp::cli {

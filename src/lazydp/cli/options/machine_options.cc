@@ -1,4 +1,4 @@
-#include "lazydp/cli/run/machine_options.h"
+#include "lazydp/cli/options/machine_options.h"
 
 #include <array>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "lazydp/cli/run/model_and_data_options.h"
+#include "lazydp/cli/options/model_and_data_options.h"
 
 #include <algorithm>
 #include <array>

@@ -4,7 +4,7 @@
 #include <memory>
 
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/run_options.h"
+#include "lazydp/cli/options/run_options.h"
 #include "lazydp/model/frozen_parts.h"
 #include "lazydp/release/initial_weights.h"
 

@@ -1,4 +1,4 @@
-#include "lazydp/cli/run/search_plan.h"
+#include "lazydp/cli/search/search_plan.h"
 
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/base/text/toml.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/grid.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/run_directory.h"
+#include "lazydp/cli/search/grid.h"
 #include "lazydp/privacy/ledger_json.h"
 #include "lazydp/privacy/rdp.h"
 #include "lazydp/train/claim.h"

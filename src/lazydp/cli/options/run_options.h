@@ -7,8 +7,8 @@
 #include <string>
 
 #include "lazydp/cli/flags.h"
-#include "lazydp/cli/run/machine_options.h"
-#include "lazydp/cli/run/model_and_data_options.h"
+#include "lazydp/cli/options/machine_options.h"
+#include "lazydp/cli/options/model_and_data_options.h"
 #include "lazydp/data/samplers.h"
 #include "lazydp/release/initial_weights.h"
 #include "lazydp/train/plan.h"
