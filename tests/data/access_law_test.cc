@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "lazydp/data/synthetic/timing_dataset.h"
+#include "lazydp/data/synthetic/synthetic.h"
 
 namespace lazydp {
 namespace {

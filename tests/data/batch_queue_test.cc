@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
-#include "lazydp/data/synthetic/timing_dataset.h"
+#include "lazydp/data/synthetic/synthetic.h"
 
 namespace {
 std::atomic<long> allocations{0};  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)

@@ -1,7 +1,5 @@
 // Balls in bins: every example is in one step of an epoch, secret, uniform and independent.
 
-#include "lazydp/data/bins.h"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
+#include "lazydp/data/samplers.h"
 
 namespace lazydp {
 namespace {

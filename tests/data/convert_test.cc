@@ -10,7 +10,6 @@
 #include "lazydp/base/parallel.h"
 #include "lazydp/data/column_encoder.h"
 #include "lazydp/data/schema.h"
-#include "lazydp/data/text/vocabulary.h"
 #include "tests/data/converting.h"
 #include "tests/data/packing.h"
 

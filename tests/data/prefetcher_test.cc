@@ -4,7 +4,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/data/batch_queue.h"
-#include "lazydp/data/synthetic/timing_dataset.h"
+#include "lazydp/data/synthetic/synthetic.h"
 
 namespace lazydp {
 namespace {

@@ -1,4 +1,3 @@
-#include "lazydp/data/synthetic/timing_dataset.h"
 
 #include <gtest/gtest.h>
 

@@ -18,7 +18,6 @@
 #include "lazydp/privacy/bins/confident_mean.h"
 #include "lazydp/privacy/bins/tilted_bins.h"
 #include "lazydp/privacy/calibration.h"
-#include "lazydp/privacy/effort.h"
 
 namespace lazydp {
 namespace {

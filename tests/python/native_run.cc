@@ -8,7 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "lazydp/data/synthetic/timing_dataset.h"
+#include "lazydp/data/synthetic/synthetic.h"
 #include "lazydp/release/release.h"
 #include "tests/support/runs.h"
 

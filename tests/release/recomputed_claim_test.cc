@@ -1,11 +1,10 @@
 // A card that claims less than its ledger costs is found out.
 
-#include "lazydp/release/recomputed_claim.h"
-
 #include <gtest/gtest.h>
 
 #include "lazydp/base/error.h"
 #include "lazydp/privacy/accountant.h"
+#include "lazydp/release/card.h"
 
 namespace lazydp {
 namespace {

@@ -1,4 +1,4 @@
-#include "lazydp/data/bins.h"
+// Balls in bins: each example is in one secret step of every epoch, always the same.
 
 #include <cstddef>
 #include <limits>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
+#include "lazydp/data/samplers.h"
 #include "lazydp/random/stream.h"
 
 namespace lazydp {

@@ -144,4 +144,11 @@ std::unique_ptr<Sampler> make_part_of_sample(const Sampler& whole, int rank, int
 void keep_part(std::vector<ExampleId>& examples, int rank, int ranks);
 void keep_part(Sample& sample, int rank, int ranks);
 
+// Returns a sampler in which every example draws one of `bins` bins, once, uniformly and
+// independently, and is in the step of that bin in every epoch of `bins` steps. The examples of a
+// bin ascend. Privacy amplification requires that the bins are unknown to an adversary: the seed
+// must be secret. Takes four bytes an example. Throws UserError for 2^32 examples or more.
+std::unique_ptr<Sampler> make_bins_sampler(const Seed& seed, std::uint64_t population,
+                                           std::uint64_t bins);
+
 }  // namespace lazydp

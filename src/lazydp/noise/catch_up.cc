@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "lazydp/base/error.h"
-#include "lazydp/noise/correlated_catch_up.h"
 
 namespace lazydp {
 namespace {

@@ -1,4 +1,4 @@
-#include "lazydp/noise/correlated_catch_up.h"
+// Catches up with correlated noise: draws again the cells that earlier steps have shown a row.
 
 #include <algorithm>
 #include <array>
@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lazydp/base/error.h"
+#include "lazydp/noise/catch_up.h"
 
 namespace lazydp {
 namespace {

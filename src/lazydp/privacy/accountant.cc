@@ -7,7 +7,6 @@
 #include "lazydp/privacy/binomial.h"
 #include "lazydp/privacy/bins/balls_in_bins.h"
 #include "lazydp/privacy/composition.h"
-#include "lazydp/privacy/effort.h"
 #include "lazydp/privacy/pld/pld.h"
 #include "lazydp/privacy/rdp.h"
 

@@ -1,6 +1,7 @@
 #pragma once
 // Computes the privacy cost of a ledger: the interface of this folder to the rest of the library.
 
+#include <cstdint>
 #include <string_view>
 
 #include "lazydp/privacy/ledger.h"
@@ -29,5 +30,17 @@ double epsilon(const Ledger& ledger, double delta, Accountant accountant);
 // Returns the smallest delta that the accountant can prove for `epsilon`. Throws UserError unless 0
 // <= epsilon.
 double delta(const Ledger& ledger, double epsilon, Accountant accountant);
+
+// How sure an answer must be that is computed by sampling. proof: it may be claimed. estimate:
+// about that, either way, much faster: for searches, whose result is then proven. Answers that need
+// no sampling are proofs.
+enum class Effort : std::uint8_t { proof, estimate };
+
+// Returns epsilon(ledger, delta, accountant), which is the proof.
+double epsilon_by(const Ledger& ledger, double delta, Accountant accountant, Effort effort);
+
+// Returns whether costs of this ledger are computed by sampling: they hold with
+// kMonteCarloConfidence (bins/balls_in_bins.h), and take up to a minute.
+bool takes_sampling(const Ledger& ledger, Accountant accountant);
 
 }  // namespace lazydp

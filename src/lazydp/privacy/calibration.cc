@@ -5,8 +5,8 @@
 #include <sstream>
 
 #include "lazydp/base/error.h"
+#include "lazydp/privacy/accountant.h"
 #include "lazydp/privacy/composition.h"
-#include "lazydp/privacy/effort.h"
 
 namespace lazydp {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
-#include "lazydp/base/io/file_lock.h"
+#include "lazydp/base/io/folder.h"
 #include "lazydp/privacy/accountant.h"
 #include "lazydp/privacy/ledger_json.h"
 

@@ -1,8 +1,10 @@
 #pragma once
 // The card of a released model, in the model's folder.
 
+#include <optional>
 #include <string>
 
+#include "lazydp/base/text/json.h"
 #include "lazydp/export/safetensors.h"
 #include "lazydp/model/shape.h"
 #include "lazydp/train/plan_json.h"
@@ -25,5 +27,17 @@ ModelShape shape_on_card(const Json& card);
 // Opens the weights, and checks that the file has as many floats as the model: whatever else is
 // wrong, memory suffices for it. Throws UserError if it has not, IoError if it cannot be read.
 SafetensorsFile weights_of(const std::string& folder, const ModelShape& shape);
+
+struct RecomputedClaim {
+  double claimed = 0.0;     // the card's epsilon
+  double recomputed = 0.0;  // by this program, from the card's ledger
+};
+
+// Returns nothing for a card that claims nothing. Throws PrivacyError if the card claims less than
+// its ledger costs, UserError if it cannot be read.
+//
+// Only arithmetic is checked: that the steps on the ledger are those that were taken, with a secret
+// key and on Poisson samples, is what the owner of the data says.
+std::optional<RecomputedClaim> recompute_claim(const Json& card);
 
 }  // namespace lazydp

@@ -1,4 +1,4 @@
-#include "lazydp/release/recomputed_claim.h"
+// Recomputes what a card claims from the ledger on it.
 
 #include <cstdint>
 #include <string>
@@ -9,6 +9,7 @@
 #include "lazydp/privacy/ledger_json.h"
 #include "lazydp/privacy/private_selection.h"
 #include "lazydp/privacy/rdp.h"
+#include "lazydp/release/card.h"
 
 namespace lazydp {
 namespace {

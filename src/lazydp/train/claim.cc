@@ -6,9 +6,9 @@
 #include <sstream>
 
 #include "lazydp/data/privacy_units.h"
+#include "lazydp/privacy/accountant.h"
 #include "lazydp/privacy/bins/balls_in_bins.h"
 #include "lazydp/privacy/composition.h"
-#include "lazydp/privacy/effort.h"
 #include "lazydp/privacy/rdp.h"
 #include "lazydp/train/correlation_text.h"
 #include "lazydp/train/plan.h"

@@ -1,5 +1,5 @@
 #pragma once
-// Folders: made, listed, and locked so that one process uses them at a time.
+// Folders: made, listed, and locked so that one process uses them at a time; so are files.
 
 #include <sys/types.h>
 
@@ -37,6 +37,21 @@ class FolderLock {
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&&) = delete;
   ~FolderLock();
+
+ private:
+  int file_ = -1;
+};
+
+// A lock beside a file that several processes read, change and replace. Held from its construction
+// to its end: waits until no other process holds it. The lock is a file of its own, "<path>.lock",
+// because replacing a file replaces what was locked of it.
+class FileLock {
+ public:
+  // Throws IoError if the folder cannot be written.
+  explicit FileLock(const std::string& path);
+  FileLock(const FileLock&) = delete;
+  FileLock& operator=(const FileLock&) = delete;
+  ~FileLock();
 
  private:
   int file_ = -1;

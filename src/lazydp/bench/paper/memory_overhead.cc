@@ -7,7 +7,7 @@
 #include "lazydp/bench/paper/experiments.h"
 #include "lazydp/bench/paper/findings.h"
 #include "lazydp/bench/paper/settings.h"
-#include "lazydp/data/synthetic/timing_dataset.h"
+#include "lazydp/data/synthetic/synthetic.h"
 #include "lazydp/report/chart.h"
 
 namespace lazydp::paper {

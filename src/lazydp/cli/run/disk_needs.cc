@@ -1,4 +1,4 @@
-#include "lazydp/cli/run/disk_needs.h"
+// Estimates the disk space of a run before any is used.
 
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -11,6 +11,8 @@
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/folder.h"
 #include "lazydp/base/text/number_text.h"
+#include "lazydp/cli/run/persistent_run.h"
+#include "lazydp/cli/run/run.h"
 
 namespace lazydp::cli {
 

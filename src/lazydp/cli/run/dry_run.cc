@@ -1,4 +1,4 @@
-#include "lazydp/cli/run/dry_run.h"
+// What a run would claim and need, and about how long it would take, without training.
 
 #include <algorithm>
 #include <cmath>
@@ -9,10 +9,11 @@
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/options/initial_options.h"
 #include "lazydp/cli/options/privacy_limits.h"
-#include "lazydp/cli/run/disk_needs.h"
+#include "lazydp/cli/output.h"
+#include "lazydp/cli/run/persistent_run.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/run/training_run.h"
-#include "lazydp/data/synthetic/timing_dataset.h"
+#include "lazydp/data/synthetic/synthetic.h"
 #include "lazydp/train/defaults.h"
 #include "lazydp/train/memory_needs.h"
 #include "lazydp/train/plan.h"

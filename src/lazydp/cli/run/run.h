@@ -44,17 +44,32 @@ struct RunResult {
   std::string released;               // the folder of the released model, if one was written
 };
 
+class Output;
+struct PersistentRun;  // persistent_run.h: a run with a folder
+struct SaveOptions;    // likewise: when it saves itself
+
 MemoryNeeds needs_of(const RunOptions& options);
 
 // Throws UserError if the run does not fit into the available memory.
 void require_memory_for(const RunOptions& options);
 
+// Upper bounds on the disk space of a run, in bytes.
+struct DiskNeeds {
+  double tables = 0.0;  // in files: rows that will be read, and their copies between checkpoints
+  double checkpoints = 0.0;  // without rows if those are in files
+  double model = 0.0;        // the released model
+};
+
+DiskNeeds disk_needs(const RunOptions& options, const SaveOptions& keeping, bool kept);
+
+// Throws UserError, with both numbers, unless there is room in the tables' folder and in `out`, the
+// folder of the run (empty: it has none).
+void require_disk_for(const RunOptions& options, const SaveOptions& keeping,
+                      const std::string& out);
+
 // Throws PrivacyError if a plan has steps to take after `now`, but its budget pays for none: `last`
 // is the last that it pays for.
 void require_affordable(const Plan& plan, Step now, Step last);
-
-struct PersistentRun;  // persistent_run.h: a run with a folder
-class Output;
 
 // Trains; the caller has checked the memory. With `kept` it continues where the folder says, saves
 // itself, and releases at the end. Throws Interrupted if a signal asked it to stop.
@@ -68,5 +83,11 @@ void run_and_report(const RunOptions& options, const Output& output, PersistentR
 ReleasedModel release_run(const RunOptions& options, std::unique_ptr<Trainer> trainer,
                           PersistentRun& kept, const std::optional<Metrics>& metrics,
                           Progress& progress);
+
+// Reports what a run would claim, and which memory, disk space and time it would need, without
+// training. Reads no data. The time is measured on a few steps on made-up look-ups in tables of at
+// most a gigabyte, which are thrown away; the time of eager noise grows with the tables and is
+// scaled up.
+void dry_run(const RunOptions& options, const Output& output);
 
 }  // namespace lazydp::cli

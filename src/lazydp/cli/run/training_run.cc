@@ -1,7 +1,7 @@
 #include "lazydp/cli/run/training_run.h"
 
 #include "lazydp/base/error.h"
-#include "lazydp/data/bins.h"
+#include "lazydp/data/samplers.h"
 #include "lazydp/data/stream.h"
 #include "lazydp/embedding/table.h"
 #include "lazydp/random/stream.h"

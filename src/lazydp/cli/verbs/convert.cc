@@ -21,7 +21,6 @@
 #include "lazydp/data/file/file_layout.h"
 #include "lazydp/data/schema.h"
 #include "lazydp/data/text/guess_schema.h"
-#include "lazydp/data/text/vocabulary.h"
 
 namespace lazydp::cli {
 

@@ -9,7 +9,6 @@
 #include "lazydp/cli/options/privacy_limits.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/disk_needs.h"
 #include "lazydp/cli/run/next_block.h"
 #include "lazydp/cli/run/persistent_run.h"
 #include "lazydp/cli/run/ranks.h"

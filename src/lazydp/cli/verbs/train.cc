@@ -4,8 +4,6 @@
 #include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
-#include "lazydp/cli/run/disk_needs.h"
-#include "lazydp/cli/run/dry_run.h"
 #include "lazydp/cli/run/persistent_run.h"
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/cli/run/run.h"

@@ -10,7 +10,6 @@
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/process.h"
-#include "lazydp/cli/run/disk_needs.h"
 #include "lazydp/cli/run/persistent_run.h"
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/cli/run/report.h"

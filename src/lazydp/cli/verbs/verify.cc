@@ -11,7 +11,6 @@
 #include "lazydp/cli/verbs/scoring_input.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/release/card.h"
-#include "lazydp/release/recomputed_claim.h"
 
 namespace lazydp::cli {
 namespace {

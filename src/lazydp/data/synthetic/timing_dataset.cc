@@ -1,4 +1,4 @@
-#include "lazydp/data/synthetic/timing_dataset.h"
+// Examples without meaning, for timing: only which rows they look up matters.
 
 #include <optional>
 #include <string>
@@ -9,6 +9,7 @@
 #include "lazydp/data/samplers.h"
 #include "lazydp/data/synthetic/access_law.h"
 #include "lazydp/data/synthetic/example_random.h"
+#include "lazydp/data/synthetic/synthetic.h"
 
 namespace lazydp {
 namespace {

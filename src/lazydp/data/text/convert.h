@@ -45,4 +45,10 @@ struct ConvertOptions {
 Conversion convert(const ConvertOptions& options,
                    const std::function<void(const Conversion&)>& progress = {});
 
+// Returns the schema with a vocabulary in every table: the values that occur at least `min_count`
+// times in these inputs, which are read once for it. Memory grows with the number of distinct
+// values. The schema records what it took from the data: no epsilon covers that.
+Schema learn_vocabulary(const Schema& schema, const std::vector<std::string>& inputs,
+                        std::uint64_t min_count);
+
 }  // namespace lazydp

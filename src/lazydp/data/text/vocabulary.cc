@@ -1,9 +1,10 @@
-#include "lazydp/data/text/vocabulary.h"
+// Learns which values occur often enough for rows of their own.
 
 #include <algorithm>
 #include <limits>
 #include <unordered_map>
 
+#include "lazydp/data/text/convert.h"
 #include "lazydp/data/text/line_parser.h"
 #include "lazydp/data/text/lines.h"
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "lazydp/privacy/effort.h"
+#include "lazydp/privacy/accountant.h"
 #include "lazydp/privacy/ledger.h"
 
 namespace lazydp {

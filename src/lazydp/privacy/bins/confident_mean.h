@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <span>
 
+#include "lazydp/base/error.h"
+
 namespace lazydp {
 
 // Collects independent draws of a variable Y in [0, most] and bounds its mean from above.
@@ -41,6 +43,21 @@ class ConfidentMean {
 
 // Returns the rate that would have bounded best if `draws` draws had come out like `pilot`, which
 // are other draws of the same variable.
-double best_rate(std::span<const double> pilot, double most, std::uint64_t draws, double alpha);
+inline double best_rate(std::span<const double> pilot, double most, std::uint64_t draws,
+                        double alpha) {
+  check(!pilot.empty() && most > 0 && draws > 0, "draws of a variable");
+  double best = 0.0;
+  double least = INFINITY;
+  for (double rate = 0.95 / most; rate > 1e-9 / most; rate /= 1.5) {
+    ConfidentMean mean(rate);
+    for (const double y : pilot) mean.add(y);
+    const double bound = mean.bound_after(draws, alpha);
+    if (bound < least) {
+      least = bound;
+      best = rate;
+    }
+  }
+  return best;
+}
 
 }  // namespace lazydp
