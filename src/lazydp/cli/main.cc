@@ -130,7 +130,9 @@ int complain(const std::string& message, ExitCode code) {
   std::ranges::replace(line, '\n', ' ');
   const Launched here = launched();
   if (here.rank > 0) {
-    std::this_thread::sleep_for(std::chrono::seconds(1));  // rank 0 may print the same
+    // Rank 0 may print the same, and ends all ranks: by SIGTERM, which a run survives until it has
+    // saved itself, then by SIGKILL, which a launcher sends a second or two later.
+    std::this_thread::sleep_for(std::chrono::seconds(5));
     line = "rank " + std::to_string(here.rank) + ": " + line;
   }
   std::cerr << coloured("lazydp:", Colour::error, may_colour(STDERR_FILENO)) << " " << line << "\n";

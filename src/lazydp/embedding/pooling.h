@@ -59,8 +59,9 @@ struct TableGradient {
   std::span<const RowId> ids() const { return bags->ids; }
 };
 
-// Adds scale x gradient to the share's rows; a row that occurs twice in a bag receives it twice.
-// Returns the number of additions.
+// Adds scale x gradient to the share's rows; a row that occurs twice in a bag receives it twice. A
+// row of a table whose rows are not in order is in the share of its place. Returns the number of
+// additions.
 std::uint64_t add_gradient(Table& table, const TableGradient& gradient, float scale, Share share);
 
 }  // namespace lazydp

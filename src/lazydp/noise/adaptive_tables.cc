@@ -102,6 +102,9 @@ void AdaptiveTables::move_rows(Step t, std::size_t table, const TableGradient& g
   Table sums = Table::scattered(whole.id(), whole.rows(), whole.dim(), sums_.data(), places);
   parallel_for(rows_.size(), [&](std::size_t share) {
     add_gradient(sums, gradient, mean, {share, rows_.size()});
+  });
+  // Shares of sums are shares of slots, not of rows: all are complete before a row moves.
+  parallel_for(rows_.size(), [&](std::size_t share) {
     for (const LateRow& row : rows_[share]) move(t, table, row.id, sums.row(row.id));
   });
 }
