@@ -66,7 +66,7 @@ class LazyDpByUnit(UnderEngine):
 
     def __init__(self, shape: Shape, batch: int, each: int) -> None:
         from lazydp import PrivacyEngine
-        from lazydp.batch_record import BatchSize
+        from lazydp.loading.batch_record import BatchSize
 
         super().__init__(
             PrivacyEngine(accountant="rdp"),

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from lazydp import privacy
     from lazydp._native import InternalError, IoError, PrivacyError, UserError
-    from lazydp.adaptive import PrivacyEngineAdaptiveClipping
     from lazydp.auditing import AuditResult, audit, audit_one_run
-    from lazydp.engine import PrivacyEngine
-    from lazydp.onnx_export import export_onnx, onnx_inputs
-    from lazydp.serving import ServedModel, load
-    from lazydp.table_sgd import sgd_group
+    from lazydp.serving.onnx_export import export_onnx, onnx_inputs
+    from lazydp.serving.served_model import ServedModel, load
+    from lazydp.tables.table_sgd import sgd_group
+    from lazydp.training.adaptive import PrivacyEngineAdaptiveClipping
+    from lazydp.training.engine import PrivacyEngine
 
 __version__ = _version("lazydp")
 
@@ -27,18 +27,18 @@ _WITHOUT_TORCH = {
     "IoError": "lazydp._native",
     "PrivacyError": "lazydp._native",
     "UserError": "lazydp._native",
-    "ServedModel": "lazydp.serving",
-    "export_onnx": "lazydp.onnx_export",
-    "onnx_inputs": "lazydp.onnx_export",
-    "load": "lazydp.serving",
+    "ServedModel": "lazydp.serving.served_model",
+    "export_onnx": "lazydp.serving.onnx_export",
+    "onnx_inputs": "lazydp.serving.onnx_export",
+    "load": "lazydp.serving.served_model",
 }
 _WITH_TORCH = {
     "AuditResult": "lazydp.auditing",
     "audit": "lazydp.auditing",
     "audit_one_run": "lazydp.auditing",
-    "PrivacyEngine": "lazydp.engine",
-    "PrivacyEngineAdaptiveClipping": "lazydp.adaptive",
-    "sgd_group": "lazydp.table_sgd",
+    "PrivacyEngine": "lazydp.training.engine",
+    "PrivacyEngineAdaptiveClipping": "lazydp.training.adaptive",
+    "sgd_group": "lazydp.tables.table_sgd",
 }
 __all__ = [
     "AuditResult",

@@ -9,7 +9,7 @@ from torch.nn.utils.rnn import pad_sequence
 from torch.utils.data import DataLoader, default_collate
 
 from lazydp import PrivacyEngine, UserError
-from lazydp.collate_order import OrderedCollate
+from lazydp.loading.collate_order import OrderedCollate
 from models import build
 from training import private
 from unit_runs import data, step

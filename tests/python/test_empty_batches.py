@@ -11,7 +11,7 @@ from torch.nn import functional
 from torch.utils.data import DataLoader, Dataset
 
 from lazydp import PrivacyEngine, UserError
-from lazydp.empty_batches import CollateWithEmpty
+from lazydp.loading.empty_batches import CollateWithEmpty
 from models import assert_same, build, data
 from training import private, step
 

@@ -5,7 +5,7 @@ import torch
 from torch import nn
 
 from lazydp import PrivacyEngineAdaptiveClipping
-from lazydp.linear import FactoredLinear
+from lazydp.layers.linear import FactoredLinear
 from models import assert_same, build, data
 from training import ADAPTIVE, private, reference
 from unit_runs import by_unit, loss_of, moved, unit_sums, values

@@ -3,8 +3,8 @@
 import pytest
 import torch
 
-from lazydp.linear_terms import Matrices, OneTerm, Pairs, terms_of
-from lazydp.pass_units import Units
+from lazydp.layers.linear_terms import Matrices, OneTerm, Pairs, terms_of
+from lazydp.layers.pass_units import Units
 
 FORMS = [OneTerm, Matrices, Pairs]
 

@@ -35,7 +35,7 @@ def test_scores_are_those_of_the_model(tmp_path, flags):
 
 
 def test_large_weights_lie_beside_the_graph(tmp_path, monkeypatch):
-    monkeypatch.setattr("lazydp.onnx_export._INLINE", 1000)
+    monkeypatch.setattr("lazydp.serving.onnx_export._INLINE", 1000)
     run = served_models.train(tmp_path)
     lazydp.export_onnx(run, tmp_path / "model.onnx")
     assert (tmp_path / "model.onnx.data").exists()

@@ -9,7 +9,7 @@ import torch
 from torch.utils.data import Dataset, Subset, TensorDataset
 
 from lazydp import UserError
-from lazydp.privacy_units import PrivacyUnits, find_units
+from lazydp.loading.privacy_units import PrivacyUnits, find_units
 from models import build
 from unit_runs import by_unit
 

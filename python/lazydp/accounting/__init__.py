@@ -1,0 +1,1 @@
+"""What a run may claim: mechanism, initial model, accountants, and their checkpoints."""

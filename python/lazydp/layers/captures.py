@@ -1,0 +1,233 @@
+"""Factors that backward passes leave, to clip examples' gradients without forming them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from threading import get_ident
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from lazydp._native import UserError
+from lazydp.layers.pass_units import Units
+from lazydp.loading.batch_record import BatchRecord
+
+
+class Layer(Protocol):
+    """Part of a model whose examples' gradients are kept as factors until they are clipped."""
+
+    def squared_norms(self, calls: Calls) -> dict[Any, Tensor]:
+        """Return the squared norm of each unit's gradient over all calls of one pass.
+
+        There is a key for each layer or parameter with a bound of its own under per-layer clipping.
+        """
+
+    def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
+        """Add factors(key)[u] x the gradient of unit u; a factor of 0 leaves a unit out."""
+
+
+class Capture(Protocol):
+    """One call of a layer, with the gradient of its output."""
+
+    examples: int
+
+    @property
+    def name(self) -> str:
+        """The layer's name in messages."""
+
+    @property
+    def layer(self) -> Any:
+        """The layer that was called."""
+
+
+class Calls(list[Any]):
+    """The calls of one layer in one pass."""
+
+    units: Units  # which examples are measured together
+    formed: Any = None  # what the layer measured, where it applies the same
+
+
+class Pass:
+    """The calls of one backward pass, by layer."""
+
+    def __init__(self) -> None:
+        """Start without calls."""
+        self.calls: dict[Any, Calls] = {}
+        self.clocks: set[int] = set()  # batches that had been handed out at each forward
+        self.sent: Tensor | None = None  # how many examples each unit has; None: each is a unit
+
+    @property
+    def fewest_calls(self) -> int:
+        """The number of calls of the layer that was called least."""
+        modules = [getattr(c, "module", c.layer) for calls in self.calls.values() for c in calls]
+        return min(Counter(map(id, modules)).values(), default=0)
+
+    @property
+    def examples(self) -> int:
+        """The number of examples of the pass. Raises UserError unless all layers agree."""
+        sizes = {call.examples for calls in self.calls.values() for call in calls}
+        if len(sizes) > 1:
+            named = {
+                f"'{c.name}' {c.examples}": None for calls in self.calls.values() for c in calls
+            }
+            names = ", ".join(named)
+            raise UserError(
+                f"layers saw different numbers of examples ({names}); the first dimension of every "
+                "layer's input must be that of the batch"
+            )
+        return sizes.pop() if sizes else 0
+
+    def require_unchanged(self) -> None:
+        """Raise UserError if an input was written to since its layer read it."""
+        for calls in self.calls.values():
+            for call in calls:
+                if getattr(call, "inputs_changed", False):
+                    raise UserError(
+                        f"the input of layer '{call.name}' was changed in place between backward() "
+                        "and step(); its gradient would be that of other values: use a fresh tensor"
+                    )
+
+    def squared_norms(self) -> dict[Any, Tensor]:
+        """Return the squared norms of all units' gradients, by layer or parameter."""
+        examples = self.examples
+        units = Units.of_examples(examples) if self.sent is None else Units(self.sent)
+        squared: dict[Any, Tensor] = {}
+        for layer, calls in self.calls.items():
+            calls.units = units
+            squared |= layer.squared_norms(calls)
+        return squared
+
+    def add_clipped(self, factors: Callable[[Any], Tensor]) -> None:
+        """Add every unit's gradient, times its factor, to the layers' sums."""
+        for layer, calls in self.calls.items():
+            layer.add_clipped(calls, factors)
+
+
+class Call(Protocol):
+    """One call of a layer, before its gradient has come."""
+
+    def with_gradient(self, gradient: Tensor) -> Capture:
+        """Return the call, with the gradient of its output."""
+
+
+class _Attach(torch.autograd.Function):
+    """Makes an output that was computed without a graph part of one."""
+
+    @staticmethod
+    def forward(
+        ctx: Any, anchor: Tensor, output: Tensor, note: Any, call: Call, clock: int | None
+    ) -> Tensor:
+        ctx.note, ctx.call, ctx.clock = note, call, clock
+        ctx.mark_dirty(output)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[None, ...]:  # type: ignore[override]
+        ctx.note(ctx.call.with_gradient(gradient.detach()), ctx.clock)
+        return (None,) * 5
+
+
+def _in_backward() -> bool:
+    return int(torch._C._current_graph_task_id()) != -1  # type: ignore[attr-defined]
+
+
+class Captures:
+    """The backward passes of a model since the last step.
+
+    A pass is everything that one call of backward() reaches. Checkpointed segments, which are
+    computed again and propagated by backward passes of their own, belong to the outer pass. A pass
+    that did not reach its end (it was interrupted, or memory ran out) is dropped.
+    """
+
+    def __init__(
+        self, *, loss_reduction: str, batch_first: bool, batch_record: BatchRecord
+    ) -> None:
+        """Start without passes."""
+        self._batch_record = batch_record
+        self.loss_reduction = loss_reduction
+        self.batch_dim = 0 if batch_first else 1
+        self.accumulation_allowed = True
+        self.ended = False  # whether private training has
+        self._anchor = torch.zeros((), requires_grad=True)
+        self._finished: list[Pass] = []
+        self._open: Pass | None = None
+        self._thread = get_ident()  # the thread that began the open pass
+
+    def scale(self, examples: int) -> float:
+        """Return the factor that undoes a mean over the batch."""
+        return float(examples) if self.loss_reduction == "mean" else 1.0
+
+    def begin_forward(self) -> bool:
+        """Prepare for a layer's forward; return whether its gradient will have to be kept."""
+        if _in_backward():  # a checkpointed segment is computed again: it belongs to that pass
+            if self._open is None:
+                self._begin_pass()
+        elif torch.is_grad_enabled() and self._thread == get_ident():
+            self._open = None  # it was interrupted, or its thread would not be here
+        return torch.is_grad_enabled() and not self.ended
+
+    def clock(self) -> int | None:
+        """Return how many batches were handed out at this forward; None if it is a recomputation.
+
+        A recomputed segment belongs to an earlier forward, at which the clock is not known.
+        """
+        return None if _in_backward() else self._batch_record.at_forward()
+
+    def attach(self, output: Tensor, call: Call) -> Tensor:
+        """Return the output of a call, connected so that its gradient will be kept."""
+        clock = self.clock()
+        if output.requires_grad:
+            output.register_hook(lambda g: self.note(call.with_gradient(g.detach()), clock))  # type: ignore[no-untyped-call]
+            return output
+        attached: Tensor = _Attach.apply(self._anchor, output, self.note, call, clock)  # type: ignore[no-untyped-call]
+        return attached
+
+    def note(self, call: Capture, clock: int | None) -> None:
+        """Keep a call whose gradient has come; `clock` is that of its forward."""
+        if self.ended:
+            return
+        if self._open is None:
+            self._begin_pass()
+        assert self._open is not None
+        self._open.calls.setdefault(call.layer, Calls()).append(call)
+        if clock is not None:
+            self._open.clocks.add(clock)
+
+    def _begin_pass(self) -> None:
+        begun = self._open = Pass()
+        self._thread = get_ident()
+        torch.autograd.Variable._execution_engine.queue_callback(  # type: ignore[attr-defined]
+            lambda: self._end_pass(begun)
+        )
+
+    def _end_pass(self, ended: Pass) -> None:
+        if ended is not self._open:
+            return
+        self._open = None
+        if not ended.calls:
+            return
+        self._finished.append(ended)
+        if len(self._finished) > 1 and not self.accumulation_allowed:
+            raise ValueError(
+                "Poisson sampling is not compatible with grad accumulation. You need to call "
+                "optimizer.step() after every forward/backward pass or consider using "
+                "BatchMemoryManager"
+            )
+
+    def take(self) -> list[Pass]:
+        """Return the backward passes since the last call. Raises UserError if one did not end."""
+        if self._open is not None:
+            self.discard()
+            raise UserError(
+                "the last backward pass did not reach its end; nothing of it was kept: go on with "
+                "the next batch"
+            )
+        passes, self._finished = self._finished, []
+        return passes
+
+    def discard(self) -> None:
+        """Forget backward passes that no step has taken."""
+        self._finished = []
+        self._open = None

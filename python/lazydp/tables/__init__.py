@@ -1,0 +1,1 @@
+"""Private embedding tables: found, read settled, moved by steps, shared among ranks."""
