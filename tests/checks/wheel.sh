@@ -22,7 +22,7 @@ cd "$folder"
 env -i PATH=/nowhere HOME="$folder" OMP_WAIT_POLICY=passive fresh/bin/python - <<'PYTHON'
 import pathlib, re, sys
 
-sys.path.insert(0, "python")
+sys.path.insert(0, "python/support")
 import lazydp
 import torch
 from models import build, loader

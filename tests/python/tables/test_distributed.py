@@ -1,8 +1,5 @@
 """Two ranks end where one does, and their replicas stay equal whoever reads what."""
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -10,15 +7,14 @@ import torch
 
 from ddp_worker import CASES, train
 from models import build
+from ranks import run_on_two_ranks
 
 
 @pytest.fixture(scope="module")
 def ranks(tmp_path_factory):
     folder = tmp_path_factory.mktemp("ranks")
     worker = Path(__file__).with_name("ddp_worker.py")
-    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
-    subprocess.run([*run, str(worker), str(folder)], check=True, env=environment, timeout=300)
+    run_on_two_ranks(worker, folder)
     return [torch.load(folder / f"{rank}.pt") for rank in range(2)]
 
 

@@ -13,7 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from lazydp import PrivacyEngine, _native, sgd_group
 
-NATIVE = Path(__file__).parents[2] / "build/dev/tests/native_run"
+NATIVE = Path(__file__).parents[3] / "build/dev/tests/native_run"
 SEED = 5
 RULES = {
     "sgd": torch.optim.SGD,

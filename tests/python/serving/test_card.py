@@ -9,7 +9,7 @@ import pytest
 
 import served_models
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SCHEMA = json.loads((ROOT / "src/lazydp/release/card.schema.json").read_text())
 
 

@@ -15,7 +15,7 @@ import lazydp
 import served_models
 
 pytest.importorskip("aiohttp")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 EXAMPLES = [served_models.example(i) for i in range(20)]
 
 

@@ -15,7 +15,7 @@ import lazydp
 import served_models
 from lazydp import _native
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 TEXTS = [served_models.example(i) for i in range(100)]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 STEPS = ROOT / "build/dev/benchmarks/native_steps"
 NATIVE = ROOT / "build/dev/tests/native_run"
 

@@ -4,9 +4,6 @@ A true claim is called broken with probability 0.01 at most (0.001 where so stat
 is far from tight for canaries that do not conspire. Keys come from the operating system.
 """
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,6 +12,7 @@ import torch
 import lazydp
 from audited import OTHERS, train
 from lazydp import UserError
+from ranks import run_on_two_ranks
 
 EPSILON, DELTA, RATE, STEPS = 3.0, 1e-5, 0.25, 24
 CANARIES = 9000
@@ -198,8 +196,6 @@ def test_what_cannot_prove_anything_is_refused_before_training():
 
 def test_two_ranks(tmp_path):
     worker = Path(__file__).with_name("audit_worker.py")
-    run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
-    environment = os.environ | {"OMP_NUM_THREADS": "1"}
     out = tmp_path / "verdicts"
-    subprocess.run([*run, str(worker), str(out)], check=True, env=environment, timeout=300)
+    run_on_two_ranks(worker, out)
     assert out.read_text().split() == ["stands", "broken"]

@@ -9,7 +9,7 @@ import pytest
 import torch
 from safetensors import safe_open
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 NATIVE = ROOT / "build/dev/tests/native_run"
 PROGRAM = ROOT / "build/dev/src/lazydp/cli/lazydp"
 EXAMPLE = ROOT / "examples/load_released_model.py"

@@ -10,7 +10,7 @@ from torch import nn
 
 from models import build, loader
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def run(name, *arguments):

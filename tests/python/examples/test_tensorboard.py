@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
-PROGRAM = Path(__file__).parents[2] / "build/dev/src/lazydp/cli/lazydp"
+PROGRAM = Path(__file__).parents[3] / "build/dev/src/lazydp/cli/lazydp"
 
 
 def lazydp(*words):
