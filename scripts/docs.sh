@@ -17,6 +17,7 @@ cp CONTRIBUTING.md "$pages/contributing.md"
 cp CHANGELOG.md "$pages/changelog.md"
 cp SECURITY.md "$pages/security.md"
 cp src/lazydp/README.md "$pages/source.md"
+cp python/README.md "$pages/python.md"
 
 # Doxygen includes the example in its page; here it is text.
 awk '/^\\include embed.cc$/ { print "~~~cpp"; while ((getline line < "examples/embed/embed.cc") > 0) print line; print "~~~"; next } { print }' \
@@ -26,7 +27,7 @@ awk '/^\\include embed.cc$/ { print "~~~cpp"; while ((getline line < "examples/e
 # colours follows the site's switch, not the system's.
 find "$pages" -name '*.md' -exec sed -i -E \
   -e 's#(\]\(|src="|srcset=")(\.\./)*docs/#\1#g' \
-  -e 's#\]\((\.\./)*src/lazydp/README\.md#](source.md#g' \
+  -e 's#\]\((\.\./)*src/lazydp/README\.md#](source.md#g' -e 's#\]\((\.\./)*python/README\.md#](python.md#g' \
   -e 's#\]\((\.\./)?CONTRIBUTING\.md#](contributing.md#g' -e 's#\]\((\.\./)?CHANGELOG\.md#](changelog.md#g' \
   -e 's#\]\((\.\./)?SECURITY\.md#](security.md#g' \
   -e 's#\[([^]]*)\]\((\.\./)*(examples|tests|src|python|benchmarks|scripts)/[^)]*\)#\1#g' \
