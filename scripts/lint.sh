@@ -5,6 +5,7 @@ cd "$(dirname "$0")/.."
 . scripts/tools.sh
 
 tests/checks/include_direction.sh
+tests/checks/import_direction.py
 tests/checks/source_rules.sh
 tests/checks/pages.py
 scripts/format.sh --check

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Shows that include_direction.sh, source_rules.sh and pages.py catch what they should: plants one
-# violation at a time in a tiny tree that is clean without it.
+# Shows that include_direction.sh, import_direction.py, source_rules.sh and pages.py catch what they
+# should: plants one violation at a time in a tiny tree that is clean without it.
 set -euo pipefail
 checks=$(cd "$(dirname "$0")" && pwd)
 tree=$(mktemp -d)
@@ -10,6 +10,11 @@ failed=0
 for folder in base kernels random embedding data model clip noise privacy shard train export checkpoint release audit engine python report bench cli; do
   mkdir -p "$tree/src/lazydp/$folder"
   echo '#include <vector>' >"$tree/src/lazydp/$folder/clean.h"
+done
+packages=(serving noise accounting loading layers tables training)
+for package in "${packages[@]}"; do
+  mkdir -p "$tree/python/lazydp/$package"
+  echo 'from lazydp import _native' >"$tree/python/lazydp/$package/clean.py"
 done
 mkdir -p "$tree/tests/noise"
 
@@ -27,14 +32,15 @@ fail() {
 # clean FILE LINE…: every check accepts it.
 clean() {
   plant "$@"
-  for check in include_direction.sh source_rules.sh pages.py; do
+  for check in include_direction.sh import_direction.py source_rules.sh pages.py; do
     "$checks/$check" "$tree" || fail "$check refuses a clean $1"
   done
 }
 # caught CHECK RULE FILE LINE: the check names line 2 of the file and the rule.
 caught() {
-  plant "$3" '// A purpose.' "$4"
-  local said check=("$checks/$1".*)
+  local said check=("$checks/$1".*) purpose='// A purpose.'
+  if [[ $3 == *.py ]]; then purpose='# A purpose.'; fi
+  plant "$3" "$purpose" "$4"
   if said=$("${check[0]}" "$tree"); then
     fail "$1 misses in $3: $4"
   elif [[ $said != *"$3:2: "*"$2"* ]]; then
@@ -84,6 +90,22 @@ caught include_direction 'immintrin.h is included only' src/lazydp/noise/x.cc '#
 caught include_direction 'may not include model' src/lazydp/kernels/x.cc \
   '#define HWY_TARGET_INCLUDE "lazydp/model/x.cc"'
 
+clean python/lazydp/tables/x.py 'import torch' 'from lazydp._native import UserError' \
+  'from lazydp.tables.clean import x' 'from lazydp.layers import clean' '# from lazydp.training import x'
+clean python/lazydp/__init__.py 'from lazydp.training.clean import x'
+clean python/lazydp/auditing.py 'import torch' 'from lazydp.privacy import Event'
+for ((i = 1; i < ${#packages[@]}; ++i)); do
+  caught import_direction "${packages[i - 1]} may not import ${packages[i]}" "python/lazydp/${packages[i - 1]}/x.py" \
+    "from lazydp.${packages[i]}.clean import x"
+done
+caught import_direction 'noise may not import training' python/lazydp/noise/x.py 'from lazydp import training'
+caught import_direction 'noise may not import training' python/lazydp/noise/x.py 'def f(): import lazydp.training.clean'
+caught import_direction 'noise may not import privacy' python/lazydp/noise/x.py 'from lazydp import privacy'
+caught import_direction 'privacy may not import auditing' python/lazydp/privacy.py 'from lazydp.auditing import x'
+caught import_direction 'serving may not import torch' python/lazydp/serving/x.py 'from torch import nn'
+caught import_direction 'full names' python/lazydp/layers/x.py 'from . import clean'
+caught import_direction 'in no folder' python/lazydp/layers/x.py 'from lazydp import UserError'
+
 prints=('std::cout << x;' 'std::cerr<<x;' 'printf("x");' 'std::fprintf(stderr, "x");' '#include <iostream>')
 for line in "${prints[@]}"; do
   caught source_rules 'only cli, report and python print' src/lazydp/train/x.cc "$line"
@@ -97,6 +119,11 @@ plant src/lazydp/base/long.cc "${lines[@]}" '// one more'
 mkdir "$tree/src/lazydp/utils"
 plant src/lazydp/utils/x.cc '// A purpose.'
 "$checks/include_direction.sh" "$tree" >/dev/null && fail "include_direction misses an unknown folder"
+mkdir "$tree/python/lazydp/utils"
+for path in utils/x.py helpers.py; do
+  plant "python/lazydp/$path" '# A purpose.'
+  "$checks/import_direction.py" "$tree" >/dev/null && fail "import_direction misses $path, which is in no folder"
+done
 
 printf -v long '%0119dä' 0 # 120 characters in 121 bytes
 mkdir "$tree/docs"
