@@ -24,10 +24,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from private_logistic import private_logistic_auc
-from tasks import ALL_TASKS, UNITS, run, task_flags
+from tasks import UNITS, options, run, task_flags
 from torch_dlrm import torch_auc
 
-ROOT = Path(__file__).parents[2]
 QUICK = [
     "click",
     "adult",
@@ -159,16 +158,10 @@ def report(task: Task, arguments: argparse.Namespace) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--program", type=Path, default=ROOT / "build/lazydp")
-    parser.add_argument("--tasks", default=",".join(ALL_TASKS))
-    parser.add_argument("--epsilons", default="8,3,1")
+    parser = options(__doc__, epsilons="8,3,1")
     parser.add_argument("--algorithms", default="lazydp")
     parser.add_argument("--runs", type=int, default=10)
     parser.add_argument("--quick", action="store_true", help="nine tasks, two runs each")
-    parser.add_argument("--work", type=Path, default=ROOT / "build/utility")
     parser.add_argument("--json", type=Path, help="the AUC of every run, for machines")
     arguments = parser.parse_args()
     if arguments.quick:

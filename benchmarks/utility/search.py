@@ -11,7 +11,6 @@ a time, on one core each. `benchmarks/utility/distances.py` reads the table.
 
 from __future__ import annotations
 
-import argparse
 import csv
 import json
 import os
@@ -21,9 +20,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tasks import ALL_TASKS, task_flags
+from tasks import ROOT, options, task_flags
 
-ROOT = Path(__file__).parents[2]
 # Each setting is drawn uniformly and independently. "x": a multiple of the default.
 SPACE: dict[str, list[str]] = {
     "batch x": ["0.25", "0.5", "1", "1", "2", "4"],
@@ -103,14 +101,8 @@ class Table:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--program", type=Path, default=ROOT / "build/lazydp")
-    parser.add_argument("--tasks", default=",".join(ALL_TASKS))
-    parser.add_argument("--epsilons", default="1,3,8")
+    parser = options(__doc__, epsilons="1,3,8")
     parser.add_argument("--configurations", type=int, default=64)
-    parser.add_argument("--work", type=Path, default=ROOT / "build/utility")
     parser.add_argument("--out", type=Path, default=ROOT / "build/utility/search.csv")
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import subprocess
 from pathlib import Path
 
 from made_up_logs import LOGS, write_log
 
+ROOT = Path(__file__).parents[2]
 ADULT = [
     ("age", "dense"),
     ("workclass", 32),
@@ -149,3 +151,15 @@ def task_flags(program: Path, task: str, data: str | None, work: Path) -> list[s
     else:
         flags = SHARED[name](program, Path(data), work)
     return flags + (["--privacy-unit", UNITS[name]] if by_unit else [])
+
+
+def options(description: str | None, *, epsilons: str) -> argparse.ArgumentParser:
+    """Return a parser with what every program that trains on these tasks is told."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--program", type=Path, default=ROOT / "build/lazydp")
+    parser.add_argument("--tasks", default=",".join(ALL_TASKS))
+    parser.add_argument("--epsilons", default=epsilons)
+    parser.add_argument("--work", type=Path, default=ROOT / "build/utility")
+    return parser

@@ -1,6 +1,5 @@
 """Runs claim epsilon where they may, under whichever noise, and nowhere else."""
 
-import io
 import warnings
 
 import pytest
@@ -11,7 +10,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import lazydp
 from lazydp import PrivacyEngine, UserError
 from models import build, data, loader
-from training import ADAPTIVE, private, seeded, step
+from training import ADAPTIVE, checkpoint_of, private, seeded, step
 
 
 def test_poisson_training_and_epsilon():
@@ -173,9 +172,7 @@ def test_a_checkpoint_of_a_run_that_claims_nothing_claims_nothing(accountant):
     engine = PrivacyEngine(accountant=accountant)
     model, optimizer, batches = private(build("shared"), engine=engine)
     step(model, optimizer, next(iter(batches)))
-    file = io.BytesIO()
-    engine.save_checkpoint(path=file, module=model, optimizer=optimizer)
-    file.seek(0)
+    file = checkpoint_of(engine, model, optimizer)
     other = PrivacyEngine(accountant=accountant)
     twin, twin_optimizer, loaded = private(build("shared"), engine=other, poisson_sampling=True)
     other.load_checkpoint(path=file, module=twin, optimizer=twin_optimizer)
@@ -187,13 +184,11 @@ def test_going_back_to_a_checkpoint_does_not_take_steps_back():
     model, optimizer, batches = private(build("shared"), engine=engine, poisson_sampling=True)
     for batch in batches:
         step(model, optimizer, batch)
-    file = io.BytesIO()
-    engine.save_checkpoint(path=file, module=model, optimizer=optimizer)
+    file = checkpoint_of(engine, model, optimizer)
     spent_then = engine.get_epsilon(1e-5)
     for batch in batches:
         step(model, optimizer, batch)
     spent = engine.get_epsilon(1e-5)
-    file.seek(0)
     engine.load_checkpoint(path=file, module=model, optimizer=optimizer)
     assert engine.get_epsilon(1e-5) == spent > spent_then
     fresh = PrivacyEngine(accountant="rdp")

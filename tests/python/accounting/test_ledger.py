@@ -1,7 +1,6 @@
 """The ledger follows the weights, and what it promises is worth something."""
 
 import copy
-import io
 import warnings
 
 import pytest
@@ -12,7 +11,7 @@ from torch import nn
 from lazydp import PrivacyEngine, PrivacyError, UserError
 from models import assert_same, build, loader
 from test_claims import claims_nothing
-from training import private, step
+from training import checkpoint_of, private, step
 
 
 def test_a_ledger_that_does_not_fit_comes_without_its_weights():
@@ -21,12 +20,10 @@ def test_a_ledger_that_does_not_fit_comes_without_its_weights():
     model, optimizer, batches = private(build("shared"), engine=engine, poisson_sampling=True)
     for batch in batches:
         step(model, optimizer, batch)
-    file = io.BytesIO()
-    engine.save_checkpoint(path=file, module=model, optimizer=optimizer)
+    file = checkpoint_of(engine, model, optimizer)
     other = PrivacyEngine(accountant="prv")
     twin, twin_optimizer, _ = private(build("shared", 3), engine=other, poisson_sampling=True)
     before = copy.deepcopy(twin)
-    file.seek(0)
     with pytest.raises(ValueError, match="mechanism prv"):
         other.load_checkpoint(path=file, module=twin, optimizer=twin_optimizer)
     assert_same(twin, before, 0)

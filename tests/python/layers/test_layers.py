@@ -10,8 +10,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from lazydp import UserError
 from models import assert_same, build
-from reference import BruteForce
-from training import private, reference, step
+from training import brute_force, private, reference, step
 
 ROWS, DIM, EXAMPLES = 20, 8, 6
 
@@ -103,15 +102,9 @@ def both(make):
         noise_multiplier=0.0,
         batches=DataLoader(TensorDataset(*batch_of()), batch_size=EXAMPLES),
     )
-    brute = BruteForce(
-        theirs,
-        torch.optim.SGD(theirs.parameters(), lr=0.1),
-        loss_of,
-        sigma=0.0,
-        bound=1.3,
-        expected_batch=EXAMPLES,
-    )
-    return model, optimizer, brute
+    sgd = torch.optim.SGD(theirs.parameters(), lr=0.1)
+    twin = brute_force(theirs, optimizer=sgd, loss=loss_of, sigma=0.0, expected_batch=EXAMPLES)
+    return model, optimizer, twin
 
 
 def take_steps(model, optimizer, brute, batch):

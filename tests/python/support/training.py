@@ -50,11 +50,16 @@ def step(model, optimizer, batch):
     optimizer.step()
 
 
+def brute_force(model, *, optimizer=None, loss=squared_loss, **options):
+    """Return the brute-force twin of `private` of an equal model."""
+    chosen = {"sigma": 0.7, "bound": 1.3, "expected_batch": 4, "seed": 5} | options
+    optimizer = optimizer or torch.optim.SGD(model.parameters(), lr=0.5)
+    return BruteForce(model, optimizer, loss, **chosen)
+
+
 def reference(name, **options):
     model = build(name)
-    chosen = {"sigma": 0.7, "bound": 1.3, "expected_batch": 4, "seed": 5} | options
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.5)
-    return model, BruteForce(model, optimizer, squared_loss, **chosen)
+    return model, brute_force(model, **options)
 
 
 def trained(name="shared", steps=1, **options):
@@ -64,6 +69,14 @@ def trained(name="shared", steps=1, **options):
         step(model, optimizer, batch)
         brute.step(batch)
     return model, optimizer, expected
+
+
+def checkpoint_of(engine, model, optimizer):
+    """Return the file that engine.save_checkpoint() writes, at its beginning."""
+    file = io.BytesIO()
+    engine.save_checkpoint(path=file, module=model, optimizer=optimizer)
+    file.seek(0)
+    return file
 
 
 def saved(thing):

@@ -11,7 +11,7 @@ from torch import nn
 
 from lazydp import PrivacyEngine, PrivacyError, UserError
 from models import Bag, assert_same, build, data, squared_loss
-from training import private, reference, seeded, step
+from training import checkpoint_of, private, reference, seeded, step
 
 
 def test_evaluation_between_steps_sees_settled_rows_and_changes_nothing():
@@ -59,10 +59,8 @@ def test_state_goes_out_settled_and_comes_back():
     )
     for batch in batches:
         step(a, a_optimizer, batch)
-    file = io.BytesIO()
-    engine.save_checkpoint(path=file, module=a, optimizer=a_optimizer)
+    file = checkpoint_of(engine, a, a_optimizer)
     assert all(group.all_settled() for group in a_optimizer.tables.groups.values())
-    file.seek(0)
 
     other = build("shared", seed=8)
     second = PrivacyEngine(accountant="rdp")

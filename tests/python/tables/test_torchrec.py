@@ -8,8 +8,7 @@ from torch import nn
 
 from lazydp import PrivacyEngine, UserError
 from models import DIM, ROWS, Scorer, data, loader, squared_loss
-from reference import BruteForce
-from training import private, step
+from training import brute_force, private, step
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")
@@ -68,14 +67,7 @@ def built():
 def test_bags_of_torchrec_are_clipped_by_example():
     model, optimizer, batches = private(built(), noise_multiplier=0.0)
     expected = built()
-    brute = BruteForce(
-        expected,
-        torch.optim.SGD(expected.parameters(), lr=0.5),
-        squared_loss,
-        sigma=0.0,
-        bound=1.3,
-        expected_batch=4,
-    )
+    brute = brute_force(expected, sigma=0.0)
     for batch in batches:
         step(model, optimizer, batch)
         brute.step(batch)

@@ -5,9 +5,8 @@ import torch
 from torch import nn
 
 from lazydp import PrivacyEngine, UserError
-from models import DIM, ROWS, assert_same, build, squared_loss
-from reference import BruteForce
-from training import private, seeded, step
+from models import DIM, ROWS, assert_same, build
+from training import brute_force, private, seeded, step
 from unit_runs import by_unit, loss_of, unit_sums, values
 
 
@@ -21,8 +20,7 @@ def public_weights(name):
 
 def trained_by_brute_force(model, batches, **options):
     trains = [p for p in model.parameters() if p.requires_grad]
-    chosen = {"sigma": 0.7, "bound": 1.3, "expected_batch": 4, "seed": 5} | options
-    brute = BruteForce(model, torch.optim.SGD(trains, lr=0.5), squared_loss, **chosen)
+    brute = brute_force(model, optimizer=torch.optim.SGD(trains, lr=0.5), **options)
     for batch in batches:
         brute.step(batch)
 

@@ -7,8 +7,8 @@ from torch import nn
 
 from lazydp import PrivacyEngineAdaptiveClipping, PrivacyError, UserError
 from models import assert_same, build, data, squared_loss
-from reference import BruteForce, example_gradients
-from training import private, reference, seeded
+from reference import example_gradients
+from training import brute_force, private, reference, seeded
 
 MODELS = ["shared", "shared_norm"]  # without a layer of Opacus', and with one
 
@@ -37,8 +37,7 @@ def test_a_loss_that_was_computed_with_clips_tables_too(name):
     def five_thirds(m, batch):
         return squared_loss(m, batch) * (5 / 3)
 
-    sgd = torch.optim.SGD(expected.parameters(), lr=0.5)
-    brute = BruteForce(expected, sgd, five_thirds, sigma=0.0, bound=1.3, expected_batch=4)
+    brute = brute_force(expected, loss=five_thirds, sigma=0.0)
     for batch in batches:
         brute.step(batch)
     assert_same(model, expected)

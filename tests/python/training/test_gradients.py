@@ -12,8 +12,7 @@ from torch.utils.data import DataLoader
 
 from lazydp import PrivacyEngine, UserError
 from models import DIM, ROWS, Single, assert_same, build, data, loader, squared_loss
-from reference import BruteForce
-from training import Interrupted, private, reference, step
+from training import Interrupted, brute_force, private, reference, step
 
 
 def no_zeroing(model, optimizer):
@@ -100,14 +99,7 @@ def test_checkpointed_segments_belong_to_their_pass(reentrant, nested, norm, who
 
     raw, expected = make(), make()
     model, optimizer, batches = private(raw, noise_multiplier=0.0)
-    brute = BruteForce(
-        expected,
-        torch.optim.SGD(expected.parameters(), lr=0.5),
-        squared_loss,
-        sigma=0.0,
-        bound=1.3,
-        expected_batch=4,
-    )
+    brute = brute_force(expected, sigma=0.0)
     for batch in batches:
         step(model, optimizer, batch)
         assert optimizer.accumulated_iterations == 1

@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader
 
 from lazydp import PrivacyEngine
 from models import assert_same, build, data, loader, squared_loss
-from reference import BruteForce
+from training import reference
 
 lightning = pytest.importorskip("pytorch_lightning")
 
@@ -53,9 +53,7 @@ def test_lightning_steps_are_ours():
     fit(model, loader())
     plain = model.engine.release(model.private)
     assert plain is model and type(model.inner.left) is nn.EmbeddingBag
-    expected = build("shared")
-    sgd = torch.optim.SGD(expected.parameters(), lr=0.5)
-    brute = BruteForce(expected, sgd, squared_loss, sigma=0.0, bound=1.3, expected_batch=4)
+    expected, brute = reference("shared", sigma=0.0)
     for _ in range(2):
         for batch in loader():
             brute.step(batch)

@@ -1,7 +1,6 @@
 """Runs by unit refuse what is not exact, in words, and their checkpoints say the unit."""
 
 import copy
-import io
 import itertools
 import math
 
@@ -14,7 +13,7 @@ from torch.utils.data import DataLoader
 
 from lazydp import PrivacyEngine, PrivacyError, UserError
 from models import Layered, assert_same, build
-from training import Interrupted
+from training import Interrupted, checkpoint_of
 from unit_runs import by_unit, data, loss_of, moved, step, unit_sums, values
 
 USER = "one value of column 3 with all its examples"
@@ -227,8 +226,7 @@ def test_a_checkpoint_says_what_it_protects():
     engine, model, optimizer, batches = fresh()
     for batch in batches:
         step(model, optimizer, batch)
-    file = io.BytesIO()
-    engine.save_checkpoint(path=file, module=model, optimizer=optimizer)
+    file = checkpoint_of(engine, model, optimizer)
 
     def loaded(**options):
         other = PrivacyEngine(accountant="rdp")
