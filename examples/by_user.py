@@ -24,12 +24,12 @@ HISTORY = 10  # liked items that are known of a user; 0 stands for none
 class Likes(nn.Module):
     """Does an item fit what the user liked before, and is it liked in general?"""
 
-    def __init__(self, items: int, dim: int = 16) -> None:
+    def __init__(self, items: int, dim: int = 8) -> None:
         super().__init__()
         self.history = nn.EmbeddingBag(items, dim, mode="mean", padding_idx=0)
         self.item, self.quality = nn.Embedding(items, dim), nn.Embedding(items, 1)
         for table in (self.history, self.item):
-            nn.init.normal_(table.weight, std=0.3)
+            nn.init.normal_(table.weight, std=0.5)
         nn.init.zeros_(self.quality.weight)
 
     def forward(self, history: Tensor, item: Tensor) -> Tensor:
@@ -37,7 +37,7 @@ class Likes(nn.Module):
         return fits + self.quality(item).squeeze(1)
 
 
-def made_up(users: int, items: int = 120, groups: int = 4) -> tuple[Tensor, Tensor, Tensor]:
+def made_up(users: int, items: int = 60, groups: int = 4) -> tuple[Tensor, Tensor, Tensor]:
     """Users, items and likes: everyone has a favourite group, some items are better than others."""
     g = torch.Generator().manual_seed(0)
     each = torch.randint(HISTORY + 10, 60, (users,), generator=g)
@@ -94,7 +94,7 @@ def main(arguments: list[str] | None = None) -> tuple[float, float]:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path)
     parser.add_argument("--made-up-users", type=int, default=6000)
-    parser.add_argument("--epochs", type=int, default=12)
+    parser.add_argument("--epochs", type=int, default=20)
     options = parser.parse_args(arguments)
 
     torch.manual_seed(0)
@@ -108,7 +108,7 @@ def main(arguments: list[str] | None = None) -> tuple[float, float]:
     engine = PrivacyEngine()
     private, optimizer, loader = engine.make_private_with_epsilon(
         module=model,
-        optimizer=torch.optim.SGD(model.parameters(), lr=20.0),
+        optimizer=torch.optim.SGD(model.parameters(), lr=60.0),
         data_loader=DataLoader(train, batch_size=users // 6),  # users a step, not examples
         target_epsilon=8.0,
         target_delta=delta,
