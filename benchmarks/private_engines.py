@@ -64,6 +64,8 @@ class LazyDp(UnderEngine):
 class LazyDpByUnit(UnderEngine):
     """Units that send `each` examples apiece: as many examples a step as the others take."""
 
+    ended = False  # it hands out batches itself, as an iteration over its loader does
+
     def __init__(self, shape: Shape, batch: int, each: int) -> None:
         from lazydp import PrivacyEngine
         from lazydp.loading.batch_record import BatchSize

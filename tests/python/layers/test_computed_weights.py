@@ -101,7 +101,7 @@ def test_a_sampler_that_poisson_samples_would_replace_is_refused(options):
     """It would train on what the sampler left out: a validation part, say."""
     dataset = data()
     batches = DataLoader(dataset, **options(dataset))
-    with pytest.raises(UserError, match=r"the loader has .*; Poisson .* data.Subset"):
+    with pytest.raises(UserError, match=r"the loader has .*; Poisson .*data\.Subset"):
         private(build("shared"), batches=batches, poisson_sampling=True)
 
 
