@@ -15,15 +15,17 @@ from torch.utils.data import default_collate
 
 from lazydp._native import UserError
 
-_FEWEST, _MOST = 8, 64  # examples of a batch that is tried in the other order
+_FEWEST, _MOST = 8, 64  # examples of a batch that is tried in other orders
 
 
 class OrderedCollate:
-    """A collate_fn that is tried out, now and then, on the examples of a batch in reverse.
+    """A collate_fn that is tried out, now and then, on the examples of a batch in other orders.
 
-    What it makes must come out in reverse, too. A collate_fn that sorts makes the same of both, and
-    one that shuffles makes something else of the same rows. Of rows that are random nothing can be
-    told. Workers receive it by fork or by pickle.
+    What it makes must come out in the same other orders. A collate_fn that sorts makes the same of
+    all, and one that shuffles makes something else of the same rows. One that reverses would pass
+    for one that does nothing if the other order were the reverse: so there are two, which together
+    make up every order, and only what does nothing goes along with both. Of rows that are random
+    nothing can be told. Workers receive it by fork or by pickle.
     """
 
     def __init__(self, collate: Callable[[Any], Any]) -> None:
@@ -44,25 +46,32 @@ class OrderedCollate:
         return self._collate(examples)
 
     def _reorders(self, examples: list[Any]) -> bool:
+        orders = (_swapped, _rotated)
+        trials = (examples, examples[:1] * len(examples), *(order(examples) for order in orders))
         try:
-            made, reverse, alike = (
-                list(_columns(self._tried(some), len(examples)))
-                for some in (examples, examples[::-1], examples[:1] * len(examples))
-            )
+            made, alike, *others = (list(_columns(self._tried(t), len(examples))) for t in trials)
         except Exception:
             return False  # it can't be told; the batch itself will show what is wrong
         moved = False
-        for one, other, same in zip(made, reverse, alike, strict=False):
+        for one, same, *trial in zip(made, alike, *others, strict=False):
             if one == same:
                 continue  # it does not depend on which examples these are
-            if one == other[::-1]:
+            if all(there == order(one) for there, order in zip(trial, orders, strict=True)):
                 return False
-            moved = moved or sorted(one) == sorted(other)
+            moved = moved or all(sorted(one) == sorted(there) for there in trial)
         return moved
 
     def _tried(self, examples: list[Any]) -> Any:
         with _random_states_kept():
             return self._collate([copy.deepcopy(example) for example in examples])
+
+
+def _swapped(rows: list[Any]) -> list[Any]:
+    return [rows[1], rows[0], *rows[2:]]
+
+
+def _rotated(rows: list[Any]) -> list[Any]:
+    return [*rows[1:], rows[0]]
 
 
 def _columns(batch: Any, examples: int) -> Iterator[list[bytes]]:
