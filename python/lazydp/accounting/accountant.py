@@ -87,13 +87,18 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
             )
         return entries
 
-    def get_epsilon(self, delta: float, *args: Any, **kwargs: Any) -> float:
-        """Return what Opacus does, or infinity, with a warning, where nothing can be claimed."""
+    def _claims_nothing(self) -> bool:
+        """Return whether nothing can be claimed, with a warning that says why."""
         reason = self.no_claim
         if reason is None and any(noise <= 0 for noise, _, _ in self.history):
             reason = "a step was taken without noise"
         if reason is not None:
-            warnings.warn(f"{reason}: no epsilon is claimed", stacklevel=2)
+            warnings.warn(f"{reason}: no epsilon is claimed", stacklevel=3)
+        return reason is not None
+
+    def get_epsilon(self, delta: float, *args: Any, **kwargs: Any) -> float:
+        """Return what Opacus does, or infinity, with a warning, where nothing can be claimed."""
+        if self._claims_nothing():
             return float("inf")
         epsilon = float(super().get_epsilon(delta, *args, **kwargs))
         warn_of_budget(delta, epsilon, self.population)
@@ -141,7 +146,20 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Rebuild the mixed class, which has no name of its own, so that a copy knows the same."""
-        return _again, (type(self).__mro__[2], self.__dict__.copy())
+        kinds = type(self).__mro__
+        plain = kinds[kinds.index(ClaimingAccountant) + 1]
+        return _again, (plain, self.__dict__.copy())
+
+
+class SpendingAccountant(ClaimingAccountant):
+    """A mixin for Opacus' RDP accountant, which has a second way to ask for an epsilon."""
+
+    def get_privacy_spent(self, **arguments: Any) -> tuple[float, float]:
+        """Return an epsilon and its order as Opacus does: infinity where nothing can be claimed."""
+        if self._claims_nothing():
+            return float("inf"), 0.0
+        epsilon, order = super().get_privacy_spent(**arguments)
+        return float(epsilon), float(order)
 
 
 def _again(plain: Any, state: dict[str, Any]) -> Any:
@@ -203,5 +221,6 @@ def claiming(accountant: Any) -> Any:
 
 def _mixed(accountant: Any) -> Any:
     plain = type(accountant)
-    accountant.__class__ = type(f"Claiming{plain.__name__}", (ClaimingAccountant, plain), {})
+    mixin = SpendingAccountant if hasattr(plain, "get_privacy_spent") else ClaimingAccountant
+    accountant.__class__ = type(f"Claiming{plain.__name__}", (mixin, plain), {})
     return accountant

@@ -36,6 +36,27 @@ def test_a_ledger_that_does_not_fit_comes_without_its_weights():
     assert len(engine.accountant) == steps
 
 
+@pytest.mark.parametrize("options", [{}, {"poisson_sampling": True, "noise": "touched_rows"}])
+def test_another_way_to_ask_for_epsilon_claims_nothing_either(options):
+    """Opacus' RDP accountant has get_privacy_spent() beside get_epsilon()."""
+    engine = PrivacyEngine(accountant="rdp")
+    model, optimizer, batches = private(build("shared"), engine=engine, **options)
+    for batch in batches:
+        step(model, optimizer, batch)
+    for ledger in (engine.accountant, copy.deepcopy(engine.accountant)):
+        with pytest.warns(UserWarning, match="no epsilon is claimed"):
+            assert ledger.get_privacy_spent(delta=1e-5)[0] == float("inf")
+
+
+def test_both_ways_to_ask_for_epsilon_agree():
+    engine = PrivacyEngine(accountant="rdp")
+    model, optimizer, batches = private(build("shared"), engine=engine, poisson_sampling=True)
+    for batch in batches:
+        step(model, optimizer, batch)
+    spent = engine.accountant.get_privacy_spent(delta=1e-5)
+    assert spent[0] == engine.get_epsilon(1e-5) < float("inf") and spent[1] > 1
+
+
 def test_an_accountant_is_not_replaced_once_steps_are_told_to_it():
     """The new one would have seen no step, and would claim an epsilon of 0."""
     own = RDPAccountant()
@@ -58,6 +79,8 @@ def test_a_step_without_noise_claims_nothing(accountant):
     engine = PrivacyEngine(accountant=accountant)
     model, optimizer, batches = private(build("shared"), engine=engine, poisson_sampling=True)
     for batch in batches:
+        if accountant == "gdp":  # which takes steps of one noise multiplier alone
+            optimizer.noise_multiplier = 0.0
         step(model, optimizer, batch)
         optimizer.noise_multiplier = 0.0
     claims_nothing(engine, "without noise")
@@ -74,9 +97,9 @@ def test_a_claim_that_promises_next_to_nothing_is_warned_of():
             ask(0.5)
         with pytest.warns(UserWarning, match="all but certain"):
             assert ask(1e-5) > 20
+    quiet = PrivacyEngine(accountant="rdp")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        quiet = PrivacyEngine(accountant="rdp")
         private(build("shared"), engine=quiet, **(options | {"noise_multiplier": 4.0}))
         assert quiet.get_epsilon(1e-5) < 20
 
