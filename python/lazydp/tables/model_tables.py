@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from torch import Tensor
+from torch import Tensor, optim
 
 from lazydp import _native
 from lazydp._native import PrivacyError, UserError
@@ -25,7 +25,7 @@ class Tables:
     def __init__(
         self,
         found: list[FoundTable],
-        param_groups: list[dict[str, Any]],
+        optimizer: optim.Optimizer,
         *,
         seed: _native.Seed,
         normals_per_sample: int,
@@ -43,7 +43,8 @@ class Tables:
         self.on_lookup: Callable[[PrivateTable, Tensor], None] | None = None
         self.noise = _native.NoiseSource(seed, normals_per_sample)
         self._float_noise = {table.param_group: FloatNoise() for table in found}
-        self.param_groups = param_groups  # the optimizer's own list
+        self._optimizer = optimizer
+        param_groups = self.param_groups
         self._first_step: set[int] = {table.param_group for table in found}
         self._momentum = {i: bool(g.get("momentum", 0.0)) for i, g in enumerate(param_groups)}
         self.groups: dict[int, _native.TableGroup] = {}
@@ -66,6 +67,11 @@ class Tables:
         for table in self.all:
             for module in table.modules:
                 embedding.make_private(module, table)
+
+    @property
+    def param_groups(self) -> list[dict[str, Any]]:
+        """The optimizer's own list; load_state_dict() makes another one."""
+        return self._optimizer.param_groups
 
     def has_momentum(self, param_group: int) -> bool:
         """Return whether tables of this group keep a momentum."""
@@ -127,12 +133,14 @@ class Tables:
                     "make_private, whose rate its rows' noise depends on; keep the groups in their "
                     "order, and freeze a table by weight.requires_grad_(False)"
                 )
-            if table.weight.grad is not None:
-                table.weight.grad = None
-                raise UserError(
-                    f"a gradient was written to table '{table.name}' by hand; it belongs to no "
-                    "example and can't be clipped, and was dropped"
-                )
+        written = [table for table in self.all if table.weight.grad is not None]
+        for table in written:
+            table.weight.grad = None
+        if written:
+            raise UserError(
+                f"a gradient was written to table '{written[0].name}' by hand; it belongs to no "
+                "example and can't be clipped, and was dropped"
+            )
 
     def step(self, rules: dict[int, _native.Rule]) -> None:
         """Take a step: gradients are applied now, noise when the policy says."""

@@ -23,7 +23,7 @@ _BY_IDS = {
     _aten.index.Tensor: lambda args: args[1][0] if len(args[1]) == 1 else None,
 }
 
-
+_NUMBERS = (torch.int32, torch.int64)
 _shown: dict[int, weakref.WeakSet[Any]] = {}  # tables by the address of the storage they lie in
 
 
@@ -98,7 +98,7 @@ class PrivateTensor(torch.Tensor):
             ids = self._rows()
         elif func in _BY_IDS and args[0] is self:
             ids = _BY_IDS[func](args)  # type: ignore[no-untyped-call]
-        if ids is None or ids.is_floating_point() or ids.dtype == torch.bool:
+        if ids is None or ids.dtype not in _NUMBERS:  # torch reads bytes as a mask
             self._settle_all()
         else:
             self._owner.settle_ids(ids)

@@ -28,6 +28,7 @@ from lazydp.tables.discovery import (
 )
 from lazydp.tables.exchange import exchange_for
 from lazydp.tables.model_tables import Tables
+from lazydp.tables.table_memory import require_memory_of_its_own
 from lazydp.training import model
 from lazydp.training.preparation import Preparation, new_seed
 from lazydp.training.unit_clipping import require_clipped_by_unit
@@ -110,7 +111,7 @@ class PrivacyEngine(Preparation):
         self._factored = arguments.get("clipping") != "per_layer"
         self._tables = Tables(
             found,
-            getattr(optimizer, "original_optimizer", optimizer).param_groups,
+            getattr(optimizer, "original_optimizer", optimizer),
             seed=new_seed(generator, distributed),
             normals_per_sample=NORMALS_PER_SAMPLE if self.secure_mode else 1,
             policy=noise,
@@ -156,6 +157,7 @@ class PrivacyEngine(Preparation):
         found = find_tables(module, optimizer)
         if found or self._units is not None:
             require_seen(module, optimizer)
+            require_memory_of_its_own(module, found)
             if poisson:
                 require_all_examples(data_loader)
             require_mechanism(
@@ -256,6 +258,11 @@ class PrivacyEngine(Preparation):
 
     def release(self, private: Any) -> nn.Module:
         """Return the plain nn.Module, settled and free of hooks. Its private training ends here."""
+        if not hasattr(private, "to_standard_module"):
+            raise UserError(
+                f"release() was given a {type(private).__name__}; it must be the model that "
+                "make_private returned"
+            )
         if not isinstance(private, model.PrivateModel):
             plain: nn.Module = private.to_standard_module()
             return plain

@@ -79,6 +79,7 @@ READS = {
     "transposed": lambda m, o: m._module.left.weight.t().contiguous().t(),
     "flat": lambda m, o: m._module.left.weight.view(-1)[:].view(ROWS, DIM),
     "masked": lambda m, o: m._module.left.weight[torch.ones(ROWS, dtype=torch.bool)],
+    "masked_by_bytes": lambda m, o: m._module.left.weight[torch.ones(ROWS, dtype=torch.uint8)],
     "gathered": lambda m, o: m._module.left.weight.gather(
         0, torch.arange(ROWS)[:, None].expand(ROWS, DIM)
     ),
