@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from threading import get_ident
@@ -11,8 +12,11 @@ import torch
 from torch import Tensor
 
 from lazydp._native import UserError
+from lazydp.layers.autograd_mode import gradients_are_kept, new_anchor
 from lazydp.layers.pass_units import Units
 from lazydp.loading.batch_record import BatchRecord
+
+_MANY = 32  # passes that are cleared in a row from which a loop seems to step by another optimizer
 
 
 class Layer(Protocol):
@@ -56,6 +60,7 @@ class Pass:
         """Start without calls."""
         self.calls: dict[Any, Calls] = {}
         self.clocks: set[int] = set()  # batches that had been handed out at each forward
+        self.kept: bool | None = None  # whether its gradients are; None until the first has come
         self.sent: Tensor | None = None  # how many examples each unit has; None: each is a unit
 
     @property
@@ -150,8 +155,9 @@ class Captures:
         self.batch_dim = 0 if batch_first else 1
         self.accumulation_allowed = True
         self.ended = False  # whether private training has
-        self._anchor = torch.zeros((), requires_grad=True)
+        self._anchor = new_anchor()
         self._finished: list[Pass] = []
+        self._discarded = 0  # passes since the last step
         self._open: Pass | None = None
         self._thread = get_ident()  # the thread that began the open pass
 
@@ -188,9 +194,19 @@ class Captures:
         """Keep a call whose gradient has come; `clock` is that of its forward."""
         if self.ended:
             return
+        if torch.is_grad_enabled():
+            raise UserError(
+                "a gradient of a gradient (create_graph=True) would go around the layers' weights, "
+                "and can't be clipped by example: leave gradient penalties out of the private "
+                "model's loss, and analyse a copy of it, copy.deepcopy(model)"
+            )
         if self._open is None:
             self._begin_pass()
         assert self._open is not None
+        if self._open.kept is None:
+            self._open.kept = gradients_are_kept()
+        if not self._open.kept:
+            return
         self._open.calls.setdefault(call.layer, Calls()).append(call)
         if clock is not None:
             self._open.clocks.add(clock)
@@ -225,9 +241,19 @@ class Captures:
                 "the next batch"
             )
         passes, self._finished = self._finished, []
+        self._discarded = 0
         return passes
 
     def discard(self) -> None:
         """Forget backward passes that no step has taken."""
+        self._discarded += len(self._finished)
+        if self._discarded >= _MANY:
+            self._discarded = -(10**9)  # it is said once
+            warnings.warn(
+                f"the gradients of {_MANY} backward passes in a row were cleared and no step took "
+                "them; a private model learns by step() of the optimizer that make_private "
+                "returned, between backward() and zero_grad()",
+                stacklevel=4,
+            )
         self._finished = []
         self._open = None

@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from lazydp._native import UserError
+from lazydp.layers.autograd_mode import new_anchor
 from lazydp.layers.captures import Calls, Captures
 from lazydp.layers.linear_terms import terms_of
 from lazydp.layers.pass_units import Bucket
@@ -73,7 +74,7 @@ class FactoredLinear:
         self.module = module
         self.held = dict(module._parameters)
         self.captures = captures
-        self.anchor = torch.zeros((), requires_grad=True)
+        self.anchor = new_anchor()
         module.__dict__["_lazydp_layer"] = self
         module.__class__ = PrivateLinear
 
