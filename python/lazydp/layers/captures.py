@@ -13,6 +13,7 @@ from torch import Tensor
 
 from lazydp._native import UserError
 from lazydp.layers.autograd_mode import gradients_are_kept, new_anchor
+from lazydp.layers.loss_graph import require_examples_apart
 from lazydp.layers.pass_units import Units
 from lazydp.loading.batch_record import BatchRecord
 
@@ -157,6 +158,7 @@ class Captures:
         self.ended = False  # whether private training has
         self._anchor = new_anchor()
         self._finished: list[Pass] = []
+        self._passes = 0  # that reached their end
         self._discarded = 0  # passes since the last step
         self._open: Pass | None = None
         self._thread = get_ident()  # the thread that began the open pass
@@ -224,6 +226,9 @@ class Captures:
         self._open = None
         if not ended.calls:
             return
+        self._passes += 1
+        if self._passes.bit_count() == 1:
+            self._look_at_loss(ended.examples)
         self._finished.append(ended)
         if len(self._finished) > 1 and not self.accumulation_allowed:
             raise ValueError(
@@ -231,6 +236,14 @@ class Captures:
                 "optimizer.step() after every forward/backward pass or consider using "
                 "BatchMemoryManager"
             )
+
+    def _look_at_loss(self, examples: int) -> None:
+        """Raise UserError if the loss ties examples together: of the 1st, 2nd, 4th, 8th … pass."""
+        drawn = self._batch_record.latest
+        if examples < 2 or drawn not in (None, examples):
+            return  # no example of others; or the step will say what is wrong with their number
+        sampled = not self.accumulation_allowed  # how many are drawn is a secret
+        require_examples_apart(examples, self.loss_reduction if sampled else None)
 
     def take(self) -> list[Pass]:
         """Return the backward passes since the last call. Raises UserError if one did not end."""

@@ -73,6 +73,11 @@ class BatchRecord:
         return self._clock
 
     @property
+    def latest(self) -> int | None:
+        """The number of examples of the batch that was handed out last; None if it is not known."""
+        return self._waiting[-1].size if self._waiting else None
+
+    @property
     def empty(self) -> bool:
         """Whether a batch without an example waits for its step."""
         return any(w.size == 0 for w in self._waiting)
