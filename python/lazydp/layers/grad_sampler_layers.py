@@ -50,7 +50,7 @@ class GradSamplerCall:
 
     def with_gradient(self, gradient: Tensor) -> GradSamplerCall:
         """Return the call with the gradient of its output."""
-        return replace(self, versions=[t._version for t in self.inputs], gradient=gradient)
+        return replace(self, gradient=gradient)
 
 
 class GradSamplerModule(Untraceable):
@@ -76,7 +76,8 @@ class GradSamplerModule(Untraceable):
                 f"layer {layer.name_of(self)} returns a {type(output).__name__}; a layer with "
                 "parameters must return one tensor, or the gradients of examples can't be formed"
             )
-        call = GradSamplerCall(layer, self, inputs, layer.examples_of(self, inputs), [])
+        versions = [t._version for t in inputs]
+        call = GradSamplerCall(layer, self, inputs, layer.examples_of(self, inputs), versions)
         return layer.captures.attach(output, call)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> nn.Module:

@@ -140,6 +140,7 @@ def require_seen(model: nn.Module, optimizer: optim.Optimizer) -> None:
                 f"parameter '{name}' has no shape yet; run the model once, on a made-up batch, "
                 "before make_private"
             )
+        require_precise(name, p)
         if p not in trained:
             raise UserError(
                 f"parameter '{name}' requires a gradient but is in no parameter group; add it to "
@@ -156,6 +157,20 @@ def require_seen(model: nn.Module, optimizer: optim.Optimizer) -> None:
                 f"parameter '{name}' has a gradient hook; private training forms no gradient of it "
                 "that a hook could change: remove the hook"
             )
+
+
+def require_precise(name: str, p: nn.Parameter) -> None:
+    """Raise UserError for a parameter whose gradients can't be added up within the bound.
+
+    The rounding of a sum depends on all of it: one example may move it by a unit in the last place
+    of the sum, which for many examples in bfloat16 is many times the bound.
+    """
+    if p.dtype not in (torch.float32, torch.float64):
+        raise UserError(
+            f"parameter '{name}' is of {p.dtype}, and one example could move the rounding of a sum "
+            "of gradients by more than the bound; it must be of torch.float32 or torch.float64 to "
+            "train: compute in bfloat16 by torch.autocast, or freeze it"
+        )
 
 
 def _require_plain(name: str, module: nn.Module) -> None:

@@ -18,6 +18,7 @@ from lazydp.layers.batch_statistics import refuse_statistics
 from lazydp.layers.captures import Captures
 from lazydp.layers.grad_sampler_layers import GradSamplerLayers
 from lazydp.layers.linear import FactoredLinear, find_linears, require_held
+from lazydp.tables.discovery import require_precise
 from lazydp.tables.model_tables import Tables
 from lazydp.tables.private_tensor import PrivateTensor
 
@@ -68,7 +69,10 @@ class Layers:
         for module, held in self._held.items():
             require_held(module, held)
         for name, p in self._model.named_parameters():
-            if p.requires_grad and id(p) not in self._known and not isinstance(p, PrivateTensor):
+            if not p.requires_grad or isinstance(p, PrivateTensor):
+                continue
+            require_precise(name, p)
+            if id(p) not in self._known:
                 raise UserError(
                     f"'{name}' became trainable after make_private, or is new: nothing clips its "
                     "gradient; set requires_grad and build the model before make_private"

@@ -65,7 +65,7 @@ class TableOptimizer(SecureOptimizer):
     captures: Captures
     batch_record: BatchRecord
     void: Callable[[str], None]  # ends the claim of an epsilon, for the given reason
-    known: frozenset[int] = frozenset()  # parameters whose gradients are captured, by id
+    trained: list[Any]  # the dense parameters whose gradients are captured
     require_intact: Callable[[], None]  # raises unless the layers are those of make_private
     _hooks: tuple[Any, ...] = ()  # the ledger's, then the user's
     _passes = 0  # the number of this step's backward passes
@@ -85,8 +85,7 @@ class TableOptimizer(SecureOptimizer):
         self.tables, self.captures = tables, tables.captures
         self.batch_record = batch_record
         self.void = void
-        self.known = frozenset(map(id, layers.parameters))
-        self.require_intact = layers.require_intact
+        self.trained, self.require_intact = layers.parameters, layers.require_intact
         self._guard_original()
 
     def _guard_original(self) -> None:
@@ -100,6 +99,14 @@ class TableOptimizer(SecureOptimizer):
                 )
 
         self._guard = self.original_optimizer.register_step_pre_hook(refuse)
+
+    @property
+    def _step_supports_amp_scaling(self) -> bool:
+        """GradScaler.step() asks, before it looks for gradients to divide: refuse it."""
+        raise UserError(
+            "a GradScaler divides gradients before a step, and a private model forms none; use "
+            "bfloat16 autocast, which needs none, or GradScaler(enabled=False)"
+        )
 
     def attach_step_hook(self, fn: Callable[[Any], None]) -> None:
         """Call one more hook with every step; the ledger's own stays."""
@@ -140,8 +147,7 @@ class TableOptimizer(SecureOptimizer):
             self.unclipped_num = torch.as_tensor(float(self.unclipped_num))
         self.add_noise()
         self.scale_grad()
-        for p in self.params:
-            p.summed_grad = None
+        self._clear_dense()
         for hook in self._hooks:
             hook(self)
         self.tables.step(rules)
@@ -177,22 +183,37 @@ class TableOptimizer(SecureOptimizer):
     def _drop(self) -> None:
         """Keep nothing of a step that was refused or interrupted, or of its virtual steps."""
         self.captures.discard()
-        self.tables.discard_pending()
-        self._examples = 0
         self._step_skip_queue.clear()
         self._is_last_step_skipped = False
-        for p in self.params:
-            p.summed_grad = None
+        self._forget_sums()
+
+    def _forget_sums(self) -> None:
+        """Forget clipped sums that no step has taken, and the count of their examples."""
+        self.tables.discard_pending()
+        self._examples = 0
+        self._clear_dense()
         if isinstance(self, AdaClipDPOptimizer):
             self.unclipped_num = 0
 
+    def _clear_dense(self) -> None:
+        """Clear clipped sums, also of parameters that are frozen now: no later step has them."""
+        for p in self.trained:
+            p.summed_grad = None
+
     def _require_known(self) -> None:
+        known, here = ({id(p) for p in some} for some in (self.trained, self.params))
         for p in self.params:
-            if id(p) not in self.known:
+            if id(p) not in known:
                 raise UserError(
                     f"a parameter of shape {list(p.shape)} became trainable after make_private, "
                     "which did not prepare its layer; set requires_grad before make_private, or "
                     "release the model and call it again"
+                )
+        for p in self.trained:
+            if p.requires_grad and id(p) not in here:
+                raise UserError(
+                    f"a parameter of shape {list(p.shape)} is not in the parameter group that it "
+                    "had at make_private; leave it there, and freeze it by requires_grad_(False)"
                 )
 
     def _recorded(self) -> int:
@@ -265,12 +286,7 @@ class TableOptimizer(SecureOptimizer):
         """Forget gradients that no step has taken; clipped sums of virtual steps stay."""
         self.captures.discard()
         if not self._is_last_step_skipped:
-            self.tables.discard_pending()
-            self._examples = 0
-            for p in self.params:
-                p.summed_grad = None
-            if isinstance(self, AdaClipDPOptimizer):
-                self.unclipped_num = 0
+            self._forget_sums()
         self.original_optimizer.zero_grad(set_to_none)
 
     def load_state_dict(self, state_dict: Any) -> None:

@@ -51,14 +51,14 @@ class PerLayerTableOptimizer(TableOptimizer):
     def take_bounds(self, dense: list[float], of_tables: dict[Layer, float]) -> None:
         """Set the bounds of tables and of dense layers apart; Opacus' constructor took all."""
         self.max_grad_norms, self.table_bounds = dense, of_tables
+        self._bounds = dict(zip(self.params, dense, strict=True))  # some may be frozen later
         self.joint_bound = math.hypot(*dense, *of_tables.values())
         self.max_grad_norm = self.joint_bound
 
     def clip(self, passes: list[Pass]) -> None:
         """Clip by parameter. An example that is not finite somewhere is left out everywhere."""
         changed = float(self.max_grad_norm) / self.joint_bound  # a clip scheduler may have
-        bounds: dict[Any, float] = dict(zip(self.params, self.max_grad_norms, strict=True))
-        bounds |= self.table_bounds
+        bounds: dict[Any, float] = self._bounds | self.table_bounds  # type: ignore[operator]
         for one in passes:
             norms = one.squared_norms()
             finite = torch.stack([torch.isfinite(n) for n in norms.values()]).all(0)

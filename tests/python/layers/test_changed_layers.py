@@ -2,11 +2,12 @@
 
 import pytest
 import torch
+from opacus.utils.batch_memory_manager import BatchMemoryManager
 from torch import nn
 from torch.nn.utils import prune
 
-from lazydp import UserError
-from models import DIM, ROWS, assert_same, build, data, squared_loss
+from lazydp import PrivacyEngine, UserError
+from models import DIM, ROWS, assert_same, build, data, loader, plain_state, squared_loss
 from training import private, reference, seeded, step
 
 
@@ -65,6 +66,61 @@ def test_a_layer_that_becomes_trainable_later_is_refused():
         late.requires_grad_(False)
         late.grad = None
     step(model, optimizer, next(iter(batches)))
+
+
+def test_a_dense_layer_stays_in_its_parameter_group():
+    """Its clipped sums waited, and a step after it came back applied those of all steps at once."""
+    raw = build("bag_sum")
+    groups = [{"params": [raw.table.weight]}, {"params": [*raw.out.parameters()]}]
+    sgd = torch.optim.SGD(groups, lr=0.5)
+    engine = PrivacyEngine(accountant="rdp")
+    model, optimizer, batches = private(raw, optimizer=sgd, noise_multiplier=0.0, engine=engine)
+    expected, brute = reference("bag_sum", sigma=0.0)
+    one, two, _ = batches
+    group = sgd.param_groups.pop()
+    for _ in range(4):
+        with pytest.raises(UserError, match="not in the parameter group"):
+            step(model, optimizer, one)
+    assert len(engine.accountant) == 0
+    sgd.param_groups.append(group)
+    step(model, optimizer, two)
+    brute.step(two)
+    assert_same(model, expected)
+
+
+def test_a_layer_that_freezes_between_virtual_steps_leaves_nothing_behind():
+    raw = build("bag_sum")
+    model, optimizer, batches = private(raw, noise_multiplier=0.0, batches=loader(12, 12))
+    (whole,) = batches
+    with BatchMemoryManager(
+        data_loader=batches, max_physical_batch_size=4, optimizer=optimizer
+    ) as small:
+        for number, batch in enumerate(small):
+            raw.out[0].requires_grad_(number == 0)
+            step(model, optimizer, batch)
+    raw.out[0].requires_grad_(True)
+    expected, brute = reference("bag_sum", sigma=0.0, expected_batch=12)
+    expected.load_state_dict(plain_state(model))
+    assert raw.out[0].weight.summed_grad is None
+    whole = next(iter(batches))
+    step(model, optimizer, whole)
+    brute.step(whole)
+    assert_same(model, expected)
+
+
+def test_per_layer_bounds_stay_with_their_parameters():
+    raw = build("shared_norm")
+    bounds = [0.1 * (1 + i) for i in range(len(list(raw.parameters())))]
+    model, optimizer, batches = private(
+        raw, noise_multiplier=0.0, clipping="per_layer", max_grad_norm=bounds
+    )
+    raw.out[0].requires_grad_(False)  # the first of the list
+    before = plain_state(model)
+    step(model, optimizer, next(iter(batches)))
+    of = dict(zip((name for name, _ in raw.named_parameters()), bounds, strict=True))
+    for name, value in plain_state(model).items():
+        length = float((value - before[name]).norm()) / 0.5
+        assert length <= (0.0 if name.startswith("out.0.") else of.get(name, 9.0) * (1 + 1e-4))
 
 
 def test_parameters_of_a_linear_layer_may_freeze_and_thaw():
@@ -139,3 +195,27 @@ def test_an_input_that_is_written_to_before_the_step_is_refused(name):
     with pytest.raises(UserError, match="changed in place"):
         optimizer.step()
     assert layer is model._module.out[0]
+
+
+def test_an_input_that_is_written_to_before_backward_is_refused():
+    """Torch itself sees it where a parameter needs the input; here parameters are detached."""
+
+    class Normed(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.norm, self.table, self.out = (
+                nn.LayerNorm(3),
+                nn.Embedding(ROWS, 3),
+                nn.Linear(3, 1),
+            )
+
+        def forward(self, dense, ids):
+            normed = self.norm(dense)
+            dense.mul_(0.0)
+            return self.out(normed + self.table(ids[:, 0])).squeeze(1)
+
+    engine = PrivacyEngine(accountant="rdp")
+    model, optimizer, batches = private(Normed(), engine=engine)
+    with pytest.raises((UserError, RuntimeError), match="changed in place|inplace operation"):
+        step(model, optimizer, tuple(x.clone() for x in next(iter(batches))))
+    assert len(engine.accountant) == 0

@@ -155,3 +155,25 @@ def test_the_original_optimizer_is_free_after_release():
     original.step()
     again, optimizer, batches = private(plain, optimizer=original)
     step(again, optimizer, next(iter(batches)))
+
+
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+def test_parameters_of_less_than_single_precision_are_refused(kind):
+    """The rounding of a sum depends on all of it: one example moved it by 2.9 times the bound."""
+    raw = build("shared_norm")
+    raw.out[0].to(kind)
+    with pytest.raises(UserError, match=rf"'out\.0\.weight' is of {kind}"):
+        private(raw)
+    raw.out[0].requires_grad_(False)  # a frozen one is not added up
+    raw.out[0].float()
+    model, optimizer, batches = private(raw)
+    batch = next(iter(batches))
+    step(model, optimizer, batch)
+    raw.out[1].to(kind)
+    before = copy.deepcopy(model)
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        loss = squared_loss(model, batch)
+    loss.backward()
+    with pytest.raises(UserError, match=rf"'out\.1\.weight' is of {kind}"):
+        optimizer.step()
+    assert_same(model, before, 0)

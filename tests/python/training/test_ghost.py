@@ -1,5 +1,7 @@
 """Ghost clipping: losses that are computed with, other shapes, and a bound that moves."""
 
+import math
+
 import pytest
 import torch
 from opacus.utils.fast_gradient_clipping_utils import DPLossFastGradientClipping
@@ -8,6 +10,7 @@ from torch import nn
 from lazydp import PrivacyEngineAdaptiveClipping, PrivacyError, UserError
 from models import assert_same, build, data, squared_loss
 from reference import example_gradients
+from training import ADAPTIVE as FLAT
 from training import brute_force, private, reference, seeded
 
 MODELS = ["shared", "shared_norm"]  # without a layer of Opacus', and with one
@@ -107,6 +110,18 @@ def test_the_count_is_divided_by_the_expected_batch(size):
     criterion(model(dense, ids), target).backward()
     optimizer.step()
     assert optimizer.max_grad_norm == pytest.approx(moved(1e-6, -0.5 * size, generator), rel=1e-5)
+
+
+@pytest.mark.parametrize("size", [1, 4, 9])
+def test_without_ghosts_the_count_is_divided_by_the_expected_batch_too(size):
+    options = FLAT | {"noise_multiplier": 0.0, "unclipped_num_std": 1e-9}
+    options |= {"max_grad_norm": 1e-6, "min_clipbound": 1e-9}
+    model, optimizer, _ = private(build("shared"), **options)
+    squared_loss(model, data()[:size]).backward()
+    optimizer.step()
+    excess = 0.5 - 0.5 * size / 4 - FLAT["target_unclipped_quantile"]
+    expected = 1e-6 * math.exp(-FLAT["clipbound_learning_rate"] * excess)
+    assert optimizer.max_grad_norm == pytest.approx(expected, rel=1e-5)
 
 
 def test_physical_batches_of_a_step_share_one_bound_and_one_count():
