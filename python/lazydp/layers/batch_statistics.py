@@ -30,13 +30,16 @@ def refuse_statistics(model: nn.Module) -> list[Any]:
 
 
 class _Hook:
-    """A hook of a private model's module. A deep copy of the module is free of it."""
+    """A hook of a private model's module. A copy or a pickle of the module is free of it."""
 
     def __init__(self, name: str, *, ends: bool = False) -> None:
         self._name, self._ends = name, ends
 
     def __deepcopy__(self, memo: dict[int, Any]) -> _Hook:
         return type(self)(self._name, ends=True)
+
+    def __getstate__(self) -> Any:
+        return {"_name": self._name, "_ends": True}
 
 
 class _NormalisesByBatch(_Hook):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import copyreg
 from typing import Any
 
 import torch
@@ -21,11 +23,19 @@ def require_values(given: Any) -> None:
 
 
 class Untraceable(nn.Module):
-    """A mixin for private layers, which torch.jit.script asks before it compiles a module."""
+    """A mixin for private layers, which torch.jit.script asks before it compiles a module.
+
+    Copies and pickles of a layer are plain: they name nothing of a run, and hold no batch.
+    """
 
     def __prepare_scriptable__(self) -> Any:
         """Refuse, with the reason."""
         raise _refusal()
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickle a plain layer."""
+        plain = copy.deepcopy(self)
+        return copyreg._reconstructor, (type(plain), object, None), plain.__dict__  # type: ignore[attr-defined]
 
 
 def _refusal() -> UserError:

@@ -115,6 +115,46 @@ def test_pickling_is_refused_with_the_reason():
         pickle.dumps(optimizer)
 
 
+@pytest.mark.parametrize("of", [lambda m: m.each, lambda m: m.norm, lambda m: m.out])
+def test_dense_layers_are_pickled_as_plain_ones(of):
+    """They took the run's inputs along, and what was loaded trained without learning."""
+    raw = build("layered_norm")
+    model, optimizer, batches = private(raw)
+    batch = next(iter(batches))
+    squared_loss(model, batch).backward()  # its inputs wait for the step
+    bytes_of_it = pickle.dumps(of(raw))
+    assert b"lazydp" not in bytes_of_it
+    loaded, layer = pickle.loads(bytes_of_it), of(raw)
+    optimizer.step()
+    assert [type(m).__name__.removeprefix("Private") for m in layer.modules()] == [
+        type(m).__name__ for m in loaded.modules()
+    ]
+    values = torch.randn(5, next(layer.parameters()).shape[-1])
+    loaded(values).sum().backward()
+    assert all(p.grad is not None for p in loaded.parameters())
+    assert type(copy.copy(raw.each)) is nn.Linear
+
+
+def test_a_pickled_layer_is_not_watched():
+    class Counting(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("count", torch.zeros(()))
+
+        def forward(self, x):
+            return x
+
+    raw = build("bag_sum")
+    raw.out.append(Counting())
+    private(raw)
+    (watch,) = raw.out[-1]._forward_hooks.values()
+    pickled = pickle.loads(pickle.dumps(watch.__self__))
+    counting = Counting()
+    pickled.before(counting, ())
+    counting.count += 1
+    pickled.after(counting, (), None)  # it raises where a private model is watched
+
+
 def test_release_gives_a_plain_module_and_ends_training():
     engine = PrivacyEngine(accountant="rdp")
     raw = build("shared")
