@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -20,7 +21,8 @@ def require_mechanism(noise_multiplier: Any, max_grad_norm: Any) -> None:
     The ledger records the multiplier alone: what is no number, or negative, would be noise that it
     prices and that is never drawn.
     """
-    if not (math.isfinite(noise_multiplier) and noise_multiplier >= 0):
+    number = isinstance(noise_multiplier, (int, float, Tensor, np.number))
+    if not (number and math.isfinite(noise_multiplier) and noise_multiplier >= 0):
         raise UserError(
             f"noise_multiplier is {noise_multiplier}; it must be a finite number, 0 or above"
         )

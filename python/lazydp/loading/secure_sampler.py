@@ -57,6 +57,11 @@ def require_map_style(loader: DataLoader[Any]) -> None:
 
 def require_all_examples(loader: DataLoader[Any]) -> None:
     """Raise UserError for a sampler of the user's, which Poisson samples of all would replace."""
+    if len(loader) == 0:
+        raise UserError(
+            f"the loader has no batch: {len(loader.dataset)} examples, batch_size "  # type: ignore[arg-type]
+            f"{loader.batch_size} and drop_last; batch_size must be at most the number of examples"
+        )
     sampler: Any = loader.sampler if loader.batch_size is not None else loader.batch_sampler
     if isinstance(sampler, (SequentialSampler, RandomSampler)):
         plain = len(sampler) == len(loader.dataset)  # type: ignore[arg-type]

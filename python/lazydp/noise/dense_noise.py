@@ -33,7 +33,7 @@ class DenseNoise:
         """Return normals of this standard deviation, in the shape of `reference`."""
         if std == 0:
             return torch.zeros_like(reference)
-        normals = torch.empty(reference.numel())
+        normals = torch.empty(reference.numel(), dtype=torch.float32)
         self._source.dense_normals(normals, self._step, self._next_row)
         self._next_row += -(-len(normals) // _ROW)
         return normals.mul_(std).view(reference.shape).to(reference.device, reference.dtype)

@@ -125,7 +125,7 @@ class PrivateTable:
         units = calls.units
         parts = [(call.bags, call.gradient, call.bags_per_example) for call in calls]
         if _one_bag_each(calls):
-            single = torch.zeros(len(units))
+            single = torch.zeros(len(units), dtype=torch.float32)
             _native.squared_norms(parts[0], single)
             return {self: single.double()}
         squared = torch.zeros(len(units), dtype=torch.float64)

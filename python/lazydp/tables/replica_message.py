@@ -36,9 +36,9 @@ class ReplicaMessage:
         lengths.append(ids[0])
         for bags, gradient in parts:
             length = torch.from_numpy(bags.offsets.astype("int64")).diff()
-            weight = (
-                torch.from_numpy(bags.weights) if len(bags.weights) else torch.ones(len(bags.ids))
-            )
+            weight = torch.from_numpy(bags.weights)
+            if not len(weight):
+                weight = torch.ones(len(bags.ids), dtype=torch.float32)
             if bags.mean:
                 weight = weight / length.repeat_interleave(length)
             ids.append(torch.from_numpy(bags.ids))
@@ -50,8 +50,8 @@ class ReplicaMessage:
             read,
             torch.cat(ids),
             torch.cat(lengths),
-            torch.cat([torch.empty(0), *weights]),
-            torch.cat([torch.empty(0, dim), *gradients]),
+            torch.cat([torch.empty(0, dtype=torch.float32), *weights]),
+            torch.cat([torch.empty(0, dim, dtype=torch.float32), *gradients]),
         )
 
     @property
