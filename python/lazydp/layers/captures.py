@@ -240,8 +240,8 @@ class Captures:
     def _look_at_loss(self, examples: int) -> None:
         """Raise UserError if the loss ties examples together: of the 1st, 2nd, 4th, 8th … pass."""
         drawn = self._batch_record.latest
-        if examples < 2 or drawn not in (None, examples):
-            return  # no example of others; or the step will say what is wrong with their number
+        if examples < 2 or (drawn is not None and examples > drawn):
+            return  # no example of others; or the step will say that these are no examples
         sampled = not self.accumulation_allowed  # how many are drawn is a secret
         require_examples_apart(examples, self.loss_reduction if sampled else None)
 

@@ -19,6 +19,7 @@ from torch import Tensor
 from lazydp._native import UserError
 
 _MEAN, _SUM = 1, 2  # torch's numbers of reductions
+_UNSET = (-100, 2**64 - 100)  # ignore_index where it is not given, as torch shows it
 _LAYERS = ("_FactorsBackward", "_AttachBackward")  # where the graphs of private layers begin
 
 
@@ -47,6 +48,12 @@ def require_examples_apart(examples: int, loss_reduction: str | None) -> None:
                 "the loss is a mean with weights for classes, which divides by the weights of all "
                 "examples that were drawn, so that no example's gradient is its own; leave the "
                 "division to the batch: cross_entropy(…, weight=w, reduction='none').mean()"
+            )
+        if by_class and node._saved_ignore_index not in _UNSET:
+            raise UserError(
+                f"the loss is a mean that leaves targets of {node._saved_ignore_index} out "
+                "(ignore_index), and divides by how many all examples have left; divide by the "
+                "batch: cross_entropy(…, ignore_index=i, reduction='none').mean()"
             )
         values = math.prod(shape) // (shape[1] if by_class and len(shape) > 1 else 1)
         if values % examples and of_examples:

@@ -4,6 +4,7 @@ import copy
 
 import pytest
 import torch
+from opacus.utils.batch_memory_manager import BatchMemoryManager
 from torch import nn
 from torch.nn import functional
 from torch.utils.data import DataLoader, TensorDataset
@@ -58,6 +59,7 @@ TIED = {
     "of positions": lambda h, y: functional.cross_entropy(
         h.unsqueeze(2).expand(-1, -1, 2), y[:, None].expand(-1, 2), weight=WEIGHT
     ),
+    "targets left out": lambda h, y: functional.cross_entropy(h, y, ignore_index=0),
     "filtered": lambda h, y: functional.cross_entropy(h[some(y)], y[some(y)]),
     "masked": lambda h, y: squares(h, y)[some(y)].mean(),
     "of a task": multi_task,
@@ -91,6 +93,9 @@ APART = {
     "cross entropy": functional.cross_entropy,
     "weights by example": lambda h, y: functional.cross_entropy(
         h, y, weight=WEIGHT, reduction="none"
+    ).mean(),
+    "targets left out": lambda h, y: functional.cross_entropy(
+        h, y, ignore_index=0, reduction="none"
     ).mean(),
     "masked": lambda h, y: (squares(h, y) * some(y)).mean(),
     "over all values": lambda h, y: h.square().mean(),
@@ -157,6 +162,16 @@ def test_a_later_batch_is_looked_at_too():
             optimizer.zero_grad()
             seen.append(number)
     assert seen == [0, 1, 2]
+
+
+def test_a_part_of_a_batch_is_looked_at_too():
+    model, optimizer, batches = private(Classes(), batches=labelled(), poisson_sampling=True)
+    with BatchMemoryManager(
+        data_loader=batches, max_physical_batch_size=5, optimizer=optimizer
+    ) as parts:
+        ids, labels = next(iter(parts))
+    with pytest.raises(UserError, match="a mean with weights for classes"):
+        functional.cross_entropy(model(ids), labels, weight=WEIGHT).backward()
 
 
 def test_ghost_clipping_keeps_losses_apart_by_itself():
