@@ -1,5 +1,7 @@
 """The extension: the noise engine and the accountants in C++."""
 
+from collections.abc import Sequence
+
 from numpy import float32, int64, uint64
 from numpy.typing import NDArray
 from torch import Tensor
@@ -50,7 +52,14 @@ class Rule:
 
 class TableGroup:
     now: int
-    def __init__(self, noise: NoiseSource, policy: str, momentum: bool, decays: bool) -> None: ...
+    def __init__(
+        self,
+        noise: NoiseSource,
+        policy: str,
+        momentum: bool,
+        decays: bool,
+        bands: Sequence[float],
+    ) -> None: ...
     def add(
         self, id: int, weights: Tensor, momentum: Tensor | None, padding: int | None
     ) -> int: ...
@@ -86,6 +95,13 @@ def noise_for_budget(
 def max_steps(
     epsilon: float, delta: float, sampling_rate: float, noise_multiplier: float, accountant: str
 ) -> int: ...
+def correlation_bands(
+    correlation: str, steps: int, separation: int, participations: int
+) -> list[float]: ...
+def correlation_text(bands: Sequence[float]) -> str: ...
+def sensitivity(
+    bands: Sequence[float], steps: int, separation: int, participations: int
+) -> float: ...
 
 class TradeOff:
     @staticmethod

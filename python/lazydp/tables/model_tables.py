@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor, optim
@@ -32,8 +32,12 @@ class Tables:
         policy: str,
         captures: Captures,
         exchange: Exchange,
+        bands: Sequence[float] = (1.0,),
     ) -> None:
-        """Bind the tables and turn their modules into private ones."""
+        """Bind the tables and turn their modules into private ones.
+
+        The noise of a step is that of `bands` over the latest cells; (1.0,) is independent noise.
+        """
         self.captures = captures
         self.policy = policy
         self.released = False
@@ -51,7 +55,7 @@ class Tables:
         for index in sorted(self._first_step):
             decays = bool(param_groups[index].get("weight_decay", 0.0))
             self.groups[index] = _native.TableGroup(
-                self.noise, policy, self._momentum[index], decays
+                self.noise, policy, self._momentum[index], decays, bands
             )
         self.all = [PrivateTable(self, table, i) for i, table in enumerate(found)]
         shown: list[PrivateTable] = []

@@ -1,4 +1,4 @@
-// Binds the accountants and the calibration.
+// Binds the accountants, the calibration, and what blocks of correlated noise cost.
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -10,7 +10,9 @@
 
 #include "lazydp/privacy/accountant.h"
 #include "lazydp/privacy/calibration.h"
+#include "lazydp/privacy/correlated_noise.h"
 #include "lazydp/python/bindings.h"
+#include "lazydp/train/correlation_text.h"
 
 namespace lazydp {
 namespace {
@@ -21,6 +23,18 @@ Ledger ledger_of(const Events& events) {
   Ledger ledger;
   for (const auto& [rate, noise, steps] : events) ledger.record({rate, noise, steps});
   return ledger;
+}
+
+// Returns the bands that `text` names, for a block of these steps.
+std::vector<double> bands_of(const std::string& text, std::uint64_t steps, std::uint64_t separation,
+                             std::uint64_t participations) {
+  const Correlation correlation = parse_correlation(text, {steps, separation, participations});
+  return {correlation.bands().begin(), correlation.bands().end()};
+}
+
+double sensitivity_of(const std::vector<double>& bands, std::uint64_t steps,
+                      std::uint64_t separation, std::uint64_t participations) {
+  return sensitivity(bands, {steps, separation, participations});
 }
 
 }  // namespace
@@ -52,6 +66,13 @@ void bind_privacy(nb::module_& module) {
         return max_steps({eps, del}, rate, noise, accountant_from_name(accountant));
       },
       "epsilon"_a, "delta"_a, "sampling_rate"_a, "noise_multiplier"_a, "accountant"_a, unlocked);
+  module.def("correlation_bands", &bands_of, "correlation"_a, "steps"_a, "separation"_a,
+             "participations"_a, unlocked);
+  module.def(
+      "correlation_text",
+      [](const std::vector<double>& bands) { return text_of(Correlation(bands)); }, "bands"_a);
+  module.def("sensitivity", &sensitivity_of, "bands"_a, "steps"_a, "separation"_a,
+             "participations"_a, unlocked);
 }
 
 }  // namespace lazydp

@@ -152,10 +152,11 @@ std::size_t add_table(TableGroup& group, TableId id, const FloatMatrix& weights,
 }
 
 TableGroup* make_group(const NoiseSource& noise, const std::string& policy, bool momentum,
-                       bool decays) {
+                       bool decays, const std::vector<double>& bands) {
   return new TableGroup(noise, {.rule = momentum ? TableRule::momentum : TableRule::sgd,
                                 .policy = policy_from(policy),
-                                .decay = decays ? WeightDecay::on : WeightDecay::off});
+                                .decay = decays ? WeightDecay::on : WeightDecay::off,
+                                .correlation = Correlation(bands)});
 }
 
 }  // namespace
@@ -198,7 +199,7 @@ void bind_tables(nb::module_& module) {
         return self.learning_rate * self.noise_std / self.divisor;
       });
   nb::class_<TableGroup>(module, "TableGroup", "Tables that share a parameter group.")
-      .def(nb::new_(&make_group), "noise"_a, "policy"_a, "momentum"_a, "decays"_a)
+      .def(nb::new_(&make_group), "noise"_a, "policy"_a, "momentum"_a, "decays"_a, "bands"_a)
       .def("add", &add_table, "id"_a, "weights"_a.noconvert(), "momentum"_a.noconvert().none(),
            "padding"_a.none())
       .def("require", &TableGroup::require, "rule"_a)
