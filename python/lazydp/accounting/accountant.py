@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 from uuid import uuid4
 
 from opacus.accountants import IAccountant
 
 from lazydp._native import PrivacyError
+from lazydp.accounting.blocks import Blocks, Event
 from lazydp.accounting.initial_model import InitialModel
 
 _KEY, _RUN, _UNIT = "lazydp_no_claim", "lazydp_run", "lazydp_unit"
-_INITIAL = "lazydp_initial_model"
+_INITIAL, _BLOCKS = "lazydp_initial_model", "lazydp_blocks"
+_WITH_BLOCKS = " with blocks"  # an accountant that knows of none refuses the ledger
 ONE_EXAMPLE = "one example"
 _LARGE = 20.0  # as in the native program
 
@@ -27,6 +29,7 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
     unit: str | None = None  # what the steps protect, in words; None until it is known
     population: int = 0  # how many of these there are, which is public; 0 until it is known
     initial_model: str | None = None  # what is known of the weights before all steps, in words
+    blocks: Blocks  # of steps that take the data in its order; `history` has all other steps
     _before: list[Any] = []  # what the initial model had spent
 
     def void(self, reason: str) -> None:
@@ -62,6 +65,23 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
             self.history = taken
             raise
 
+    def get_optimizer_hook_fn(self, sample_rate: float) -> Callable[[Any], None]:
+        """Return what an optimizer calls with each step: steps of a block are counted in it."""
+        sampled = super().get_optimizer_hook_fn(sample_rate)
+
+        def take(optimizer: Any) -> None:
+            block = getattr(optimizer, "block", None)
+            if block is None:
+                sampled(optimizer)
+            else:
+                block.steps += 1
+
+        return take
+
+    def __len__(self) -> int:
+        """Return the number of steps."""
+        return int(super().__len__()) + self.blocks.steps  # type: ignore[safe-super]
+
     def begin_with(self, model: InitialModel) -> None:
         """Put what the initial model has spent on the account, once."""
         if self.initial_model == model.words:
@@ -90,7 +110,8 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
     def _claims_nothing(self) -> bool:
         """Return whether nothing can be claimed, with a warning that says why."""
         reason = self.no_claim
-        if reason is None and any(noise <= 0 for noise, _, _ in self.history):
+        noises = [n for n, _, _ in self.history] + [b.noise_multiplier for b in self.blocks.begun]
+        if reason is None and any(noise <= 0 for noise in noises):
             reason = "a step was taken without noise"
         if reason is not None:
             warnings.warn(f"{reason}: no epsilon is claimed", stacklevel=3)
@@ -100,7 +121,10 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
         """Return what Opacus does, or infinity, with a warning, where nothing can be claimed."""
         if self._claims_nothing():
             return float("inf")
-        epsilon = float(super().get_epsilon(delta, *args, **kwargs))
+        if self.blocks:
+            epsilon = self.blocks.epsilon(core_events(self.history), delta, self.mechanism())
+        else:
+            epsilon = float(super().get_epsilon(delta, *args, **kwargs))
         warn_of_budget(delta, epsilon, self.population)
         return epsilon
 
@@ -113,6 +137,9 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
             state[_INITIAL] = self.initial_model
         if self.no_claim is not None:
             state[_KEY] = self.no_claim
+        if self.blocks.begun:
+            state[_BLOCKS] = self.blocks.state()
+            state["mechanism"] += _WITH_BLOCKS
         return state
 
     def load_state_dict(self, state_dict: Any) -> None:
@@ -125,11 +152,17 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
         if unit is not None:
             self.require_unit(unit)
         taken = self.history
+        blocks = state_dict.get(_BLOCKS, []) if state_dict else []
+        if blocks:
+            plain = state_dict["mechanism"].removesuffix(_WITH_BLOCKS)
+            state_dict = {**state_dict, "mechanism": plain}
         super().load_state_dict(state_dict)
         loaded, self.history = self.history, taken
         same = state_dict.get(_RUN) == self.run
         initial = state_dict.get(_INITIAL)
         fresh = taken == self._before and (not taken or initial == self.initial_model)
+        fresh = fresh and not self.blocks.begun
+        self.blocks.join(blocks)
         if (same or fresh) and _begins_with(loaded, taken):
             self.history = loaded
         elif not (same and _begins_with(taken, loaded)):
@@ -182,6 +215,11 @@ def _begins_with(history: list[Any], other: list[Any]) -> bool:
     )
 
 
+def core_events(history: list[Any]) -> list[Event]:
+    """Return Opacus' entries as the core's accountants read them."""
+    return [(float(rate), float(noise), int(steps)) for noise, rate, steps in history]
+
+
 def warn_of_budget(delta: float, epsilon: float, population: int) -> None:
     """Warn of a budget that promises next to nothing to so many examples, or units."""
     if population and delta * population >= 1:
@@ -215,7 +253,7 @@ def claiming(accountant: Any) -> Any:
     """Turn the accountant, in place, into one that knows what may be claimed."""
     if isinstance(accountant, ClaimingAccountant):
         return accountant
-    accountant.run = uuid4().hex
+    accountant.run, accountant.blocks = uuid4().hex, Blocks()
     return _mixed(accountant)
 
 

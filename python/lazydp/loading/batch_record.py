@@ -17,6 +17,7 @@ class BatchSize:
 
     examples: int
     units: tuple[int, ...] | None = None  # those of each privacy unit, in order; None if one each
+    window: int | None = None  # its place in a pass over the data; None where there are no passes
 
 
 @dataclass
@@ -27,6 +28,7 @@ class Waiting:
     units: tuple[int, ...] | None  # as in BatchSize
     source: Any  # a weak reference to the iterator that it came from
     drawn: bool  # another loader drew it from our loader's sampler
+    window: int | None = None  # as in BatchSize
     used: bool = False  # a forward came before the next batch was handed out
 
     @property
@@ -63,7 +65,8 @@ class BatchRecord:
         self._clock += 1
         kept = [w for w in self._waiting if w.source() is source or not w.left_behind]
         examples, units = (None, None) if size is None else (size.examples, size.units)
-        kept.append(Waiting(examples, units, weakref.ref(source), drawn))
+        window = None if size is None else size.window
+        kept.append(Waiting(examples, units, weakref.ref(source), drawn, window))
         self._waiting = kept[-(self._ahead if drawn else _AT_MOST) :]
 
     def at_forward(self) -> int:

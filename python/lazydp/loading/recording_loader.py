@@ -35,7 +35,8 @@ class Drawing:
         except StopIteration:
             self.ended = True
             raise
-        size = BatchSize(len(batch), getattr(batch, "units", None))
+        units, window = getattr(batch, "units", None), getattr(batch, "window", None)
+        size = BatchSize(len(batch), units, window)
         if self._record is None:
             self.sizes.append(size)
         else:

@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 from opacus.utils.uniform_sampler import UniformWithReplacementSampler
-from torch.utils.data import DataLoader, IterableDataset, RandomSampler, SequentialSampler
+from torch.utils.data import DataLoader, IterableDataset, RandomSampler, Sampler, SequentialSampler
 from torch.utils.data.distributed import DistributedSampler
 
 from lazydp import _native
@@ -98,7 +98,7 @@ def secure_loader(
     )
 
 
-def with_batch_sampler(loader: DataLoader[Any], sampler: SecureSampler) -> DataLoader[Any]:
+def with_batch_sampler(loader: DataLoader[Any], sampler: Sampler[Any]) -> DataLoader[Any]:
     """Return a loader as `loader` is, with the batches of `sampler`."""
     return DataLoader(
         loader.dataset,

@@ -10,7 +10,7 @@ from lazydp.noise.fork_guard import HomeProcess
 
 # As in Opacus: a sum of four normals hides what the gaps of floating point give away.
 NORMALS_PER_SAMPLE = 4
-_ROW = 1024
+ROW = 1024
 
 
 class DenseNoise:
@@ -29,11 +29,15 @@ class DenseNoise:
         self._step += 1
         self._next_row = 0
 
+    def of(self, parameter: Tensor, reference: Tensor, std: float) -> Tensor:
+        """Return the open step's noise of a parameter, in the shape of `reference`."""
+        return self.like(reference, std)
+
     def like(self, reference: Tensor, std: float) -> Tensor:
         """Return normals of this standard deviation, in the shape of `reference`."""
         if std == 0:
             return torch.zeros_like(reference)
         normals = torch.empty(reference.numel(), dtype=torch.float32)
         self._source.dense_normals(normals, self._step, self._next_row)
-        self._next_row += -(-len(normals) // _ROW)
+        self._next_row += -(-len(normals) // ROW)
         return normals.mul_(std).view(reference.shape).to(reference.device, reference.dtype)

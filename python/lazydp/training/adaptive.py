@@ -95,6 +95,16 @@ class AdaptiveOptimizer(TableOptimizer):
 class PrivacyEngineAdaptiveClipping(PrivacyEngine):
     """Opacus' engine of that name, with tables, for grad_sample_mode="ghost"."""
 
+    def make_private(self, *, sampling: str = "poisson", **arguments: Any) -> Any:
+        """Do what the other engine does, with Poisson samples."""
+        if sampling != "poisson":
+            raise UserError(
+                f"sampling is '{sampling}' with adaptive clipping, whose bound and noise follow "
+                "the data; the noise of a stream is one mechanism, fixed in advance: use "
+                "PrivacyEngine"
+            )
+        return super().make_private(sampling=sampling, **arguments)
+
     def _prepare_optimizer(self, *, optimizer: Any, **arguments: Any) -> Any:
         prepared = super()._prepare_optimizer(optimizer=optimizer, **arguments)
         if isinstance(prepared, TableOptimizer):

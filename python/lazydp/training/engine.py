@@ -10,10 +10,10 @@ from torch import nn, optim
 from torch.nn.parallel import DistributedDataParallel as DDP
 from torch.utils.data import DataLoader
 
-from lazydp._native import PrivacyError, UserError
-from lazydp.accounting.accountant import ONE_EXAMPLE, reasons_against_a_claim, warn_of_budget
+from lazydp._native import UserError
+from lazydp.accounting.accountant import ONE_EXAMPLE, core_events, warn_of_budget
 from lazydp.accounting.checkpoint import load_checkpoint
-from lazydp.accounting.initial_model import InitialModel, noise_for_rest, read_initial_model
+from lazydp.accounting.initial_model import noise_for_rest, read_initial_model
 from lazydp.accounting.mechanism import require_mechanism
 from lazydp.layers.captures import Captures
 from lazydp.loading.batch_record import BatchRecord
@@ -30,7 +30,8 @@ from lazydp.tables.exchange import exchange_for
 from lazydp.tables.model_tables import Tables
 from lazydp.tables.table_memory import require_memory_of_its_own
 from lazydp.training import model
-from lazydp.training.preparation import Preparation, new_seed
+from lazydp.training.preparation import Preparation, new_seed, require_one_of
+from lazydp.training.stream_steps import plan_stream
 from lazydp.training.unit_clipping import require_clipped_by_unit
 
 POLICIES = ("lazy", "lazy_each_step", "every_row", "touched_rows")
@@ -59,9 +60,12 @@ class PrivacyEngine(Preparation):
         privacy_unit: Any = None,
         examples_per_unit: int | str | None = None,
         initial_model: Any = None,
+        sampling: str = "poisson",
+        correlation: str | None = None,
+        epochs: int | None = None,
         **arguments: Any,
     ) -> Any:
-        """Do what Opacus' make_private does, with the same returns and five further arguments.
+        """Do what Opacus' make_private does, with the same returns and eight further arguments.
 
         noise: when rows of tables receive their noise. "lazy" (the default) is when they are next
             read, and all noise that they missed is drawn as one; "lazy_each_step" is the same but
@@ -76,31 +80,53 @@ class PrivacyEngine(Preparation):
         initial_model: what the module's weights, which were loaded before, say of anyone: "public",
             or the folder of a released model, whose ledger then counts. If it is left out, the
             claim is about the steps from here on alone.
+        sampling: "poisson", or "stream": batches are the data in its order, and none is drawn. The
+            loader is a plain one, and every pass over it goes from its beginning to its end.
+        correlation: of a stream's noise from step to step: "lambda" (the default: the best one for
+            the planned steps), "lambda:0.9", "bisr:16" or "independent".
+        epochs: how many passes over the data a stream makes at most.
         """
         begins_with = read_initial_model(initial_model)
         noise, settle = noise or self._choices[0], settle or self._choices[1]
-        _require(noise in POLICIES, "noise", noise, POLICIES)
-        _require(settle in SCHEDULES, "settle", settle, SCHEDULES)
+        require_one_of("noise", noise, POLICIES)
+        require_one_of("settle", settle, SCHEDULES)
         generator = arguments.get("noise_generator")
         if generator is not None and self.secure_mode:
             raise ValueError("Passing seed is prohibited in secure mode")
+        stream = self._stream = plan_stream(
+            sampling=sampling,
+            correlation=correlation,
+            epochs=epochs,
+            noise=noise,
+            privacy_unit=privacy_unit,
+            data_loader=data_loader,
+            arguments=arguments | {"module": module},
+        )
+        passed = arguments
+        if stream is not None:
+            data_loader = stream.loader
+            passed = arguments | {"poisson_sampling": False}
         data_loader = by_unit(data_loader, privacy_unit, examples_per_unit)
         units = self._units = sampler_of_units(data_loader)
         protected = ONE_EXAMPLE if units is None else units.protected
         self.accountant.require_unit(protected, begins_with)
-        found = self._find_tables(module, optimizer, data_loader, arguments)
-        ours = bool(found) or units is not None
-        poisson = arguments.get("poisson_sampling", True)
+        found = self._find_tables(module, optimizer, data_loader, passed)
+        ours = bool(found) or units is not None or stream is not None
+        poisson = passed.get("poisson_sampling", True)
         distributed = isinstance(module, (DPDDP, DDP))
-        # Without tables and units everything is Opacus; with them, its generator is left alone only
-        # if the user brings one: ours is secure, and some times faster.
+        # Without tables, units and streams everything is Opacus; with them, its generator is left
+        # alone only if the user brings one: ours is secure, and some times faster.
         own = self.secure_mode or (ours and generator is None)
         self._dense_seed = new_seed(None, distributed) if own else None
+        if stream is not None:  # its cells are drawn again, as no generator of the user's can
+            self._dense_seed = new_seed(generator, distributed)
         fetched = (data_loader.num_workers or 0) * (data_loader.prefetch_factor or 2)
         self._batch_record = BatchRecord(
             rand_on_empty=arguments.get("rand_on_empty", False),
             ahead=fetched + 2 if poisson else 4096,
         )
+        if stream is not None:
+            self._batch_record = stream.record
         if not ours:
             made = super().make_private(
                 module=module, optimizer=optimizer, data_loader=data_loader, **arguments
@@ -121,10 +147,11 @@ class PrivacyEngine(Preparation):
                 batch_record=self._batch_record,
             ),
             exchange=exchange_for(distributed),
+            bands=(1.0,) if stream is None else stream.block.bands,
         )
         try:
             made = super().make_private(
-                module=module, optimizer=optimizer, data_loader=data_loader, **arguments
+                module=module, optimizer=optimizer, data_loader=data_loader, **passed
             )
         except BaseException:
             self._tables.undo()
@@ -133,9 +160,11 @@ class PrivacyEngine(Preparation):
                 module.__dict__.pop("autograd_grad_sample_hooks", None)
             raise
         finally:
-            self._tables = self._wrapper = self._units = None
+            self._tables = self._wrapper = self._units = self._stream = None
             self._choices = ("lazy", "on_read")
         self._began = True
+        if stream is not None:
+            self.accountant.blocks.add(stream.block)
         self._account_for(protected, begins_with, noise, data_loader, arguments)
         return made
 
@@ -155,7 +184,9 @@ class PrivacyEngine(Preparation):
         if poisson:
             require_map_style(data_loader)
         found = find_tables(module, optimizer)
-        if found or self._units is not None:
+        if self._stream is not None:
+            self._stream.require_linear(found, optimizer.param_groups)
+        if found or self._units is not None or self._stream is not None:
             require_seen(module, optimizer)
             require_memory_of_its_own(module, found)
             if poisson:
@@ -164,38 +195,6 @@ class PrivacyEngine(Preparation):
                 arguments.get("noise_multiplier", 0.0), arguments.get("max_grad_norm", 1.0)
             )
         return found
-
-    def __getstate__(self) -> Any:
-        """Refuse a copy once there is something that it would not follow."""
-        if self._began or self._dense_seed is not None:
-            raise PrivacyError(
-                "an engine can't be copied or pickled once it has made a model private: it holds "
-                "secrets, and a copy would not see further steps; use engine.save_checkpoint(), or "
-                "accountant.state_dict() for the ledger alone"
-            )
-        return self.__dict__
-
-    def _account_for(
-        self,
-        unit: str,
-        begins_with: InitialModel | None,
-        noise: str,
-        data_loader: Any,
-        arguments: dict[str, Any],
-    ) -> None:
-        """Tell the accountant what the steps protect, and whether these choices allow a claim."""
-        self._told = True
-        self.accountant.unit = unit
-        if begins_with is not None:
-            self.accountant.begin_with(begins_with)
-        self.accountant.population = max(self.accountant.population, population(data_loader))
-        for reason in reasons_against_a_claim(
-            noise=noise,
-            noise_generator=arguments.get("noise_generator"),
-            poisson_sampling=arguments.get("poisson_sampling", True),
-            sample_generator=None if self.secure_mode else getattr(data_loader, "generator", None),
-        ):
-            self.accountant.void(reason)
 
     def make_private_with_epsilon(
         self,
@@ -209,17 +208,44 @@ class PrivacyEngine(Preparation):
         privacy_unit: Any = None,
         examples_per_unit: int | str | None = None,
         initial_model: Any = None,
+        sampling: str = "poisson",
+        correlation: str | None = None,
         **arguments: Any,
     ) -> Any:
-        """Do what Opacus' method does, with the five further arguments of make_private.
+        """Do what Opacus' method does, with the further arguments of make_private.
 
-        The budget pays for the initial model, too, if that has spent something.
+        The budget pays for the initial model, too, if that has spent something. With
+        sampling="stream" the noise is the least, exactly, that pays for all steps of the epochs.
         """
+        planned = plan_stream(
+            sampling=sampling,
+            correlation=correlation,
+            epochs=None if sampling == "poisson" else epochs,
+            noise=noise,
+            privacy_unit=privacy_unit,
+            data_loader=data_loader,
+            arguments=arguments,
+        )
         data_loader = by_unit(data_loader, privacy_unit, examples_per_unit)
         warn_of_budget(target_delta, target_epsilon, population(data_loader))
         begins_with = read_initial_model(initial_model)
         arguments |= {"data_loader": data_loader, "initial_model": initial_model}
         budget = {"target_epsilon": target_epsilon, "target_delta": target_delta, "epochs": epochs}
+        if planned is not None:
+            arguments["noise_multiplier"] = planned.block.noise_for(
+                core_events(list(begins_with.spent)) if begins_with is not None else [],
+                target_epsilon=target_epsilon,
+                target_delta=target_delta,
+                mechanism=self.accountant.mechanism(),
+            )
+            return self.make_private(
+                noise=noise,
+                settle=settle,
+                sampling=sampling,
+                correlation=correlation,
+                epochs=epochs,
+                **arguments,
+            )
         if begins_with is not None and begins_with.spent:
             arguments["noise_multiplier"] = noise_for_rest(
                 begins_with.spent,
@@ -267,10 +293,3 @@ class PrivacyEngine(Preparation):
             plain: nn.Module = private.to_standard_module()
             return plain
         return model.release(private)
-
-
-def _require(ok: bool, name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if not ok:
-        raise UserError(
-            f"{name} is '{value}'; it must be {', '.join(allowed[:-1])} or {allowed[-1]}"
-        )

@@ -47,7 +47,7 @@ class SecureOptimizer(DPOptimizer):  # type: ignore[misc]
         self.dense_noise.open_step()
         for p in self.params:
             _check_processed_flag(p.summed_grad)
-            p.grad = self.dense_noise.like(p.summed_grad, std).add_(p.summed_grad).view_as(p)
+            p.grad = self.dense_noise.of(p, p.summed_grad, std).add_(p.summed_grad).view_as(p)
             _mark_as_processed(p.summed_grad)
         if isinstance(self, AdaClipDPOptimizer):
             count = torch.as_tensor(self.unclipped_num, dtype=torch.float32)

@@ -15,6 +15,7 @@ from lazydp.accounting.mechanism import clip_factors
 from lazydp.layers.captures import Layer, Pass
 from lazydp.tables.model_tables import Tables
 from lazydp.training.optimizer import SecureOptimizer, TableOptimizer
+from lazydp.training.stream_steps import StreamOptimizer
 from lazydp.training.unit_clipping import UnitOptimizer
 
 
@@ -70,12 +71,14 @@ class PerLayerTableOptimizer(TableOptimizer):
 
 
 def optimizer_class(
-    base: type[DPOptimizer], clipping: str, *, tables: bool, units: bool
+    base: type[DPOptimizer], clipping: str, *, tables: bool, units: bool, stream: bool
 ) -> type[DPOptimizer]:
     """Return `base`, one of Opacus' optimizers, with tables or at least with secure noise."""
     kind: type[DPOptimizer] = SecureOptimizer
     if units:
         kind = UnitOptimizer
+    elif stream:
+        kind = StreamOptimizer
     elif tables:
         kind = PerLayerTableOptimizer if clipping == "per_layer" else TableOptimizer
     return type(f"Private{base.__name__}", (kind, base), {})

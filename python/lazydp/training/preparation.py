@@ -13,14 +13,15 @@ from torch import nn, optim
 from torch.utils.data import DataLoader
 
 from lazydp import _native
-from lazydp._native import UserError
-from lazydp.accounting.accountant import claiming
+from lazydp._native import PrivacyError, UserError
+from lazydp.accounting.accountant import claiming, reasons_against_a_claim
+from lazydp.accounting.initial_model import InitialModel
 from lazydp.loading.batch_record import BatchRecord
 from lazydp.loading.collate_order import OrderedCollate
 from lazydp.loading.empty_batches import CollateWithEmpty
 from lazydp.loading.recording_loader import record_batches
 from lazydp.loading.secure_sampler import secure_loader
-from lazydp.loading.unit_sampler import UnitSampler
+from lazydp.loading.unit_sampler import UnitSampler, population
 from lazydp.noise.dense_noise import NORMALS_PER_SAMPLE, DenseNoise
 from lazydp.tables.exchange import shared_bytes
 from lazydp.tables.lookahead_loader import LookaheadLoader
@@ -28,6 +29,7 @@ from lazydp.tables.model_tables import Tables
 from lazydp.training import model
 from lazydp.training.ghost import PrivateCriterion
 from lazydp.training.per_layer import optimizer_class, split_bounds
+from lazydp.training.stream_steps import Stream
 
 
 class Preparation(OpacusEngine):  # type: ignore[misc]
@@ -43,9 +45,10 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
                 warnings.simplefilter("ignore")
             super().__init__(accountant=accountant, secure_mode=False)
         self.secure_mode = secure_mode
-        self._tables: Tables | None = None  # this and the next four: of a make_private under way
+        self._tables: Tables | None = None  # this and the next five: of a make_private under way
         self._wrapper: Any = None
         self._units: UnitSampler | None = None
+        self._stream: Stream | None = None
         self._expected_batch = 0
         self._batch_record = BatchRecord()
         self._choices = ("lazy", "on_read")
@@ -94,7 +97,11 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
             ranks = self._tables.exchange.world_size
             arguments["expected_batch_size"] = self._expected_batch / ranks
         prepared: Any = optimizer_class(
-            base, clipping, tables=self._tables is not None, units=self._units is not None
+            base,
+            clipping,
+            tables=self._tables is not None,
+            units=self._units is not None,
+            stream=self._stream is not None,
         )(
             optimizer=optimizer,
             generator=arguments.pop("noise_generator", None),
@@ -110,8 +117,10 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
                 batch_record=self._batch_record,
                 void=self.accountant.void,
             )
-        if self._dense_seed is not None:
-            normals = NORMALS_PER_SAMPLE if self.secure_mode else 1
+        normals = NORMALS_PER_SAMPLE if self.secure_mode else 1
+        if self._dense_seed is not None and self._stream is not None:
+            prepared.follow(self._stream, self._dense_seed, normals)
+        elif self._dense_seed is not None:
             prepared.dense_noise = DenseNoise(self._dense_seed, normals)
         return prepared
 
@@ -168,10 +177,44 @@ class Preparation(OpacusEngine):  # type: ignore[misc]
             return loader
         # Exactly; Opacus rounds 49 x (1 / 49) down to 0.
         self._expected_batch = len(loader.dataset) // len(loader)
+        if self._stream is not None:
+            self._expected_batch = self._stream.block.batch
         record_batches(loader, self._batch_record)
         if self._choices[1] == "ahead":
             loader = LookaheadLoader(loader, self._tables)
         return loader
+
+    def __getstate__(self) -> Any:
+        """Refuse a copy once there is something that it would not follow."""
+        if self._began or self._dense_seed is not None:
+            raise PrivacyError(
+                "an engine can't be copied or pickled once it has made a model private: it holds "
+                "secrets, and a copy would not see further steps; use engine.save_checkpoint(), or "
+                "accountant.state_dict() for the ledger alone"
+            )
+        return self.__dict__
+
+    def _account_for(
+        self,
+        unit: str,
+        begins_with: InitialModel | None,
+        noise: str,
+        data_loader: Any,
+        arguments: dict[str, Any],
+    ) -> None:
+        """Tell the accountant what the steps protect, and whether these choices allow a claim."""
+        self._told = True
+        self.accountant.unit = unit
+        if begins_with is not None:
+            self.accountant.begin_with(begins_with)
+        self.accountant.population = max(self.accountant.population, population(data_loader))
+        for reason in reasons_against_a_claim(
+            noise=noise,
+            noise_generator=arguments.get("noise_generator"),
+            poisson_sampling=arguments.get("poisson_sampling", True),
+            sample_generator=None if self.secure_mode else getattr(data_loader, "generator", None),
+        ):
+            self.accountant.void(reason)
 
 
 def new_seed(generator: torch.Generator | None, distributed: bool) -> _native.Seed:
@@ -179,3 +222,11 @@ def new_seed(generator: torch.Generator | None, distributed: bool) -> _native.Se
     if generator is not None:
         return _native.Seed.fixed(int(torch.randint(2**62, (1,), generator=generator)))
     return _native.Seed.from_bytes(shared_bytes(secrets.token_bytes(16), distributed))
+
+
+def require_one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    """Raise UserError unless the argument of this name has one of these values."""
+    if value not in allowed:
+        raise UserError(
+            f"{name} is '{value}'; it must be {', '.join(allowed[:-1])} or {allowed[-1]}"
+        )
