@@ -167,8 +167,9 @@ class Captures:
         """Return the factor that undoes a mean over the batch."""
         return float(examples) if self.loss_reduction == "mean" else 1.0
 
-    def begin_forward(self) -> bool:
+    def begin_forward(self, *inputs: Any) -> bool:
         """Prepare for a layer's forward; return whether its gradient will have to be kept."""
+        self._batch_record.look_at(inputs)
         if _in_backward():  # a checkpointed segment is computed again: it belongs to that pass
             if self._open is None:
                 self._begin_pass()

@@ -66,7 +66,7 @@ class GradSamplerModule(Untraceable):
         layer = self._lazydp_layer
         require_held(self, layer.held[self])
         trains = any(p.requires_grad for p in self.parameters())
-        if not (layer.captures.begin_forward() and trains):
+        if not (layer.captures.begin_forward(*args) and trains):
             return super().forward(*args, **kwargs)
         inputs = layer.inputs_of(self, args, kwargs)
         with _detached(self):

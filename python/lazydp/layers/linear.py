@@ -164,7 +164,7 @@ class PrivateLinear(Untraceable, nn.Linear):
         layer = self._lazydp_layer
         require_held(self, layer.held)
         trains = any(p.requires_grad for p in layer.parameters)
-        if not (layer.captures.begin_forward() and trains):
+        if not (layer.captures.begin_forward(input) and trains):
             return functional.linear(input, self.weight, self.bias)
         bias = None if self.bias is None else self.bias.detach()
         result: Tensor = _Factors.apply(  # type: ignore[no-untyped-call]

@@ -29,6 +29,7 @@ class Waiting:
     source: Any  # a weak reference to the iterator that it came from
     drawn: bool  # another loader drew it from our loader's sampler
     window: int | None = None  # as in BatchSize
+    number: int = 0  # of the batches that were handed out, from 1
     used: bool = False  # a forward came before the next batch was handed out
 
     @property
@@ -66,8 +67,14 @@ class BatchRecord:
         kept = [w for w in self._waiting if w.source() is source or not w.left_behind]
         examples, units = (None, None) if size is None else (size.examples, size.units)
         window = None if size is None else size.window
-        kept.append(Waiting(examples, units, weakref.ref(source), drawn, window))
+        kept.append(Waiting(examples, units, weakref.ref(source), drawn, window, self._clock))
         self._waiting = kept[-(self._ahead if drawn else _AT_MOST) :]
+
+    def remember(self, batch: Any) -> None:
+        """Take note of what the latest batch looks like, where batches are told apart by that."""
+
+    def look_at(self, inputs: tuple[Any, ...]) -> None:
+        """Take note of what a layer is given, where batches are told apart by that."""
 
     def at_forward(self) -> int:
         """Return the clock at a forward, which is taken to be a forward of the latest batch."""
@@ -134,8 +141,13 @@ class BatchRecord:
                     made_up = sum(w.size == 0 for w in self._waiting[first:last])
                     del self._waiting[:last]
                     return examples - (made_up if self._rand_on_empty else 0)
-        raise UserError(
-            f"the layers saw {examples} examples, and the loader drew {sizes[-1]}; every layer's "
+        raise self.unlike(examples, sizes[-1])
+
+    @staticmethod
+    def unlike(examples: int, drawn: int | None) -> UserError:
+        """Return the error of a step whose layers saw another number than the loader drew."""
+        return UserError(
+            f"the layers saw {examples} examples, and the loader drew {drawn}; every layer's "
             "first dimension must be that of the batch: keep ids as [batch, length] instead of "
             "flattening them, and give every example to the model"
         )

@@ -137,9 +137,10 @@ class Fetching:
         drawing.sizes.clear()
         return size
 
-    def hand_out(self, size: BatchSize | None) -> None:
-        """Record that a batch of this size goes to the user."""
+    def hand_out(self, batch: Any, size: BatchSize | None) -> None:
+        """Record that this batch, of this size, goes to the user."""
         self._record.add(size, self)
+        self._record.remember(batch)
 
     def __iter__(self) -> Fetching:
         """Return this iteration."""
@@ -148,7 +149,7 @@ class Fetching:
     def __next__(self) -> Any:
         """Hand out the next batch."""
         batch, size = self.fetch()
-        self.hand_out(size)
+        self.hand_out(batch, size)
         return batch
 
     def __len__(self) -> int:

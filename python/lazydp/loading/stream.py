@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import weakref
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, Sampler, SequentialSampler
 
 from lazydp._native import UserError
 from lazydp.accounting.blocks import Block
-from lazydp.loading.batch_record import BatchRecord, Waiting
+from lazydp.loading.batch_record import BatchRecord
 from lazydp.loading.secure_sampler import with_batch_sampler
+
+_REMEMBERED = 256  # batches that may be alive at once and are told apart
 
 
 class Window(list[int]):
@@ -75,6 +79,18 @@ def in_order(loader: DataLoader[Any]) -> DataLoader[Any]:
     return _with_windows(loader, len(dataset), batch, windows)
 
 
+def tensors_in(batch: Any) -> Iterator[Tensor]:
+    """Yield all tensors in a batch, or in the inputs of a layer."""
+    if isinstance(batch, Tensor):
+        yield batch
+    elif isinstance(batch, Mapping):
+        for value in batch.values():
+            yield from tensors_in(value)
+    elif isinstance(batch, (list, tuple)):
+        for value in batch:
+            yield from tensors_in(value)
+
+
 def _with_windows(
     loader: DataLoader[Any], places: int, batch: int, windows: int
 ) -> DataLoader[Any]:
@@ -87,67 +103,97 @@ class StreamRecord(BatchRecord):
     Examples that come back sooner than was declared, or more often, are worth more to an attacker
     than is accounted for: four passes of 50 steps with lambda = 0.9 have the sensitivity 4.61, and
     7.01 if they begin anew every 5 steps. So steps take the windows in their order.
+
+    A step has the batch whose memory its layers were given. Where none of them was given any (ids
+    that are computed, other devices), it has the batch that was handed out last before its forward.
     """
 
     def __init__(self, block: Block) -> None:
         """Start empty, at the beginning of a block."""
         super().__init__()
         self._block = block
-        self._ahead_of: tuple[Any, int] | None = None  # an iterator, and how far it was ahead
+        self._memory: dict[int, list[Any]] = {}  # by number, weak references to a batch's tensors
+        self._given: int | None = None  # the number of the batch that the latest layer was given
+        self._of_step: set[int] = set()  # numbers of the batches of this step's passes
+        self._told = False  # whether that is known from the memory of the last of them
+
+    def remember(self, batch: Any) -> None:
+        """Remember where the tensors of the latest batch lie, while they are alive."""
+        self._memory[self._clock] = [weakref.ref(t) for t in tensors_in(batch)]
+        for number in [n for n in self._memory if n <= self._clock - _REMEMBERED]:
+            del self._memory[number]
+
+    def look_at(self, inputs: tuple[Any, ...]) -> None:
+        """Find the one batch of whose memory these inputs are part."""
+        places = [t.data_ptr() for t in tensors_in(inputs) if t.numel()]
+        found = {
+            number
+            for number, tensors in self._memory.items()
+            for tensor in (ref() for ref in tensors)
+            if tensor is not None and any(place in _extent(tensor) for place in places)
+        }
+        self._given = found.pop() if len(found) == 1 else None
+
+    def at_forward(self) -> int:
+        """Return the number of the batch of a forward; negative where its memory does not tell."""
+        latest = super().at_forward()
+        return -latest if self._given is None else self._given
+
+    def require_one_each(self, passes: list[Any]) -> None:
+        """Raise UserError if one of these backward passes went through several batches."""
+        for one in passes:
+            known = {number for number in one.clocks if number > 0}
+            self._told = bool(known)
+            one.clocks = known or {-number for number in one.clocks}
+        super().require_one_each(passes)
+        for one in passes:
+            self._of_step |= one.clocks or {self._clock}
+
+    def drop_step(self) -> None:
+        """Forget the passes of a step that was refused."""
+        self._of_step = set()
 
     def take(self, examples: int, batches: int) -> int | None:
         """Take the next window; return how many examples it has, None if none was handed out.
 
-        Raises UserError if the batch of these examples was another one, or may have been.
+        Raises UserError if the batch of these examples was another one.
         """
+        numbers, self._of_step = self._of_step, set()
         if not self._waiting:
             return None
-        due, waiting = self._block.next_window, self._waiting
-        self._waiting = []
-        if all(w.size != examples for w in waiting):
-            self._waiting = waiting
-            return super().take(examples, batches)  # which raises
-        places = [i for i, w in enumerate(waiting) if w.window == due and w.size == examples]
-        if not places:
-            raise UserError(self._wrong_window(waiting[-1].window))
-        mine, later = waiting[places[0]], waiting[places[0] + 1 :]
-        if any(w.window != due and w.source is not mine.source for w in self._open(later)):
+        waiting, self._waiting = self._waiting, []
+        mine = next((w for w in waiting if {w.number} == numbers), None)
+        if mine is not None and mine.size != examples:
+            raise self.unlike(examples, mine.size)
+        if mine is None or mine.window != self._block.next_window:
+            raise self._wrong_window(None if mine is None else mine.window)
+        others = [w for w in waiting if w.source is not mine.source and w.window != mine.window]
+        if not self._told and others:
             raise UserError(
-                "batches of several passes over the loader wait for a step, and it can't be told "
-                "which of them this one has; nothing was kept: call step() for a batch before "
-                "another iteration over the loader begins, and evaluate between steps"
+                "batches of several iterations over the loader wait for a step, and the layers "
+                "were given none of their tensors, so that it can't be told which one this step "
+                "has; nothing was kept: evaluate after step(), before the next batch is fetched"
             )
-        ahead = sum(w.source is mine.source for w in later)
-        if not mine.drawn and self._passed_over(mine.source, ahead):
-            raise UserError(self._wrong_window(later[-1].window))
-        self._waiting = waiting[places[-1] + 1 :]
+        self._waiting = [w for w in waiting if w.number > mine.number]
         return examples
 
-    def _passed_over(self, source: Any, ahead: int) -> bool:
-        """Return whether an iterator is further ahead of the steps than it was at its first one.
-
-        A loop that fetches batches early is ahead by as many from its beginning to its end.
-        """
-        if self._ahead_of is None or self._ahead_of[0] is not source:
-            self._ahead_of = source, ahead
-        return ahead > self._ahead_of[1]
-
-    def _open(self, waiting: list[Waiting]) -> list[Waiting]:
-        """Return those of passes that have not ended. An evaluation's has."""
-        last = self._block.separation - 1
-        ended = {id(w.source) for w in waiting if w.window == last}
-        return [w for w in waiting if id(w.source) not in ended]
-
-    def _wrong_window(self, given: int | None) -> str:
+    def _wrong_window(self, given: int | None) -> UserError:
         block = self._block
-        step = block.steps + 1
         first = block.next_window * block.batch
         last = min(first + block.batch, block.places) - 1
-        was = "a later one" if given is None else f"batch {given + 1}"
-        return (
-            f"step {step} takes batch {block.next_window + 1} of the {block.separation} of a pass "
-            f"(examples {first} to {last}), and the loader handed out {was}: a batch was passed "
-            "over, or a pass began before the last one had ended, and examples that come back "
-            "early cost more than epsilon says; nothing was kept: iterate over the loader up to "
-            "that batch, and call step() for every batch from there on"
+        was = "no batch, or one that has had its step" if given is None else f"batch {given + 1}"
+        return UserError(
+            f"step {block.steps + 1} takes batch {block.next_window + 1} of the "
+            f"{block.separation} of a pass (examples {first} to {last}), and was given {was}: a "
+            "batch was passed over, a pass began before the last one had ended, or batches were "
+            "fetched early; examples that come back early cost more than epsilon says: iterate "
+            "over the loader up to that batch, and call step() for every batch from there on"
         )
+
+
+def _extent(tensor: Tensor) -> range:
+    """Return the addresses from a tensor's first value to its last one."""
+    if not tensor.numel():
+        return range(0)
+    last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
+    return range(tensor.data_ptr(), tensor.data_ptr() + last * tensor.element_size() + 1)

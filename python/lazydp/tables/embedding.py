@@ -38,7 +38,7 @@ class PrivateEmbeddingBase(Untraceable):
                 f"the weight of table '{table.name}' was replaced by another parameter; its memory "
                 "must stay: copy into it, weight.data.copy_(…), or release the model first"
             )
-        keeps = captures.begin_forward()
+        keeps = captures.begin_forward(ids)
         if table.owner.on_lookup is not None:
             table.owner.on_lookup(table, ids)
         table.settle(bags)

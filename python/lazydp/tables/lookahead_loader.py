@@ -55,7 +55,7 @@ class LookaheadLoader:
             self._now = list(_tensors(current[0]))
             self._next = [] if following is None else list(_tensors(following[0]))
             batches.ended = False  # the caller has not seen the end
-            batches.hand_out(current[1])
+            batches.hand_out(*current)
             yield current[0]
             current = following
         batches.ended = True

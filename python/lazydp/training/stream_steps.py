@@ -134,6 +134,7 @@ class StreamOptimizer(TableOptimizer):
     every step is taken by all of them or the block has ended.
     """
 
+    batch_record: StreamRecord
     block: Block
     _moving = False  # whether a step has begun to draw noise, and has not ended
     _signs: dict[int, float]  # of the steps of each parameter group
@@ -192,6 +193,10 @@ class StreamOptimizer(TableOptimizer):
                 "batch_size"
             )
         return super()._recorded()
+
+    def _drop(self) -> None:
+        super()._drop()
+        self.batch_record.drop_step()
 
     def _take(self, rules: dict[int, Any]) -> None:
         self._moving = True

@@ -12,8 +12,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 from lazydp import PrivacyEngine, PrivacyError, UserError
 from models import assert_same, build, loader
-from stream_runs import bands_of, in_order, of_bands
-from test_claims import claims_nothing
+from stream_runs import bands_of, claims_nothing, in_order, of_bands
 from training import checkpoint_of, private, seeded, step
 
 DELTA = 1e-6

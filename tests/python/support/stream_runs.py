@@ -1,6 +1,7 @@
 """Short runs that take the data in its order, and their twins by brute force."""
 
 import numpy as np
+import pytest
 import torch
 
 from lazydp import PrivacyEngine, _native
@@ -88,3 +89,8 @@ class InOrder(BruteForce):
             noise = sum(d * self.cell(p, k) for d, k in cells if k > 0)
             p.grad = (total + self.sigma * self.bound * noise) / self.expected_batch
         self.optimizer.step()
+
+
+def claims_nothing(engine, reason):
+    with pytest.warns(UserWarning, match=reason):
+        assert engine.get_epsilon(1e-5) == float("inf")
