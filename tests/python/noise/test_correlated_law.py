@@ -13,6 +13,7 @@ import torch
 from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
+from lazydp import PrivacyEngine
 from stream_runs import bands_of, in_order, of_bands
 from training import seeded
 
@@ -123,16 +124,16 @@ def test_the_bound_catches_another_correlation():
 
 def test_another_block_has_other_cells():
     """Noise of two blocks under one key would cancel out; keys are those of the system."""
-    engine_noise = []
+    engine, noise = PrivacyEngine(), []
     for _ in range(2):
         model = Linear()
         loader = DataLoader(TensorDataset(torch.arange(BATCH)), batch_size=BATCH)
-        private, optimizer, batches = in_order(model, batches=loader, epochs=1)
+        private, optimizer, batches = in_order(model, engine=engine, batches=loader, epochs=1)
         for (ids,) in batches:
             private(ids * 0).mean().backward()
             optimizer.step()
         weight = private.state_dict()["_module.table.weight"]
-        engine_noise.append((weight[1:].flatten(), model.dense.weight.detach().flatten()))
-    for first, second in zip(*engine_noise, strict=True):
+        noise.append((weight[1:].flatten(), model.dense.weight.detach().flatten()))
+    for first, second in zip(*noise, strict=True):
         correlation = np.corrcoef(first.numpy(), second.numpy())[0, 1]
         assert abs(correlation) < 0.05
