@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from lazydp import _native
-from lazydp.noise.dense_noise import ROW, DenseNoise
+from lazydp.noise.dense_noise import _ROW, DenseNoise
 
 
 class CorrelatedDenseNoise(DenseNoise):
@@ -32,7 +32,7 @@ class CorrelatedDenseNoise(DenseNoise):
         self._first_row: dict[int, int] = {}
         for p in parameters:
             self._first_row[id(p)] = self._next_row
-            self._next_row += -(-p.numel() // ROW)
+            self._next_row += -(-p.numel() // _ROW)
 
     def of(self, parameter: Tensor, reference: Tensor, std: float) -> Tensor:
         """Return the open step's noise: `std` is what it would be if it were independent."""

@@ -10,7 +10,7 @@ from lazydp.noise.fork_guard import HomeProcess
 
 # As in Opacus: a sum of four normals hides what the gaps of floating point give away.
 NORMALS_PER_SAMPLE = 4
-ROW = 1024
+_ROW = 1024
 
 
 class DenseNoise:
@@ -23,15 +23,15 @@ class DenseNoise:
         self._step = 0
         self._next_row = 0
 
+    def of(self, parameter: Tensor, reference: Tensor, std: float) -> Tensor:
+        """Return the open step's noise of a parameter, in the shape of `reference`."""
+        return self.like(reference, std)
+
     def open_step(self) -> None:
         """Begin the next step: all noise from here on belongs to it."""
         self._home.require("noise is drawn")
         self._step += 1
         self._next_row = 0
-
-    def of(self, parameter: Tensor, reference: Tensor, std: float) -> Tensor:
-        """Return the open step's noise of a parameter, in the shape of `reference`."""
-        return self.like(reference, std)
 
     def like(self, reference: Tensor, std: float) -> Tensor:
         """Return normals of this standard deviation, in the shape of `reference`."""
@@ -39,5 +39,5 @@ class DenseNoise:
             return torch.zeros_like(reference)
         normals = torch.empty(reference.numel(), dtype=torch.float32)
         self._source.dense_normals(normals, self._step, self._next_row)
-        self._next_row += -(-len(normals) // ROW)
+        self._next_row += -(-len(normals) // _ROW)
         return normals.mul_(std).view(reference.shape).to(reference.device, reference.dtype)
