@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.utils.data import DataLoader, IterableDataset, Sampler, SequentialSampler
 
@@ -119,13 +120,13 @@ class StreamRecord(BatchRecord):
 
     def remember(self, batch: Any) -> None:
         """Remember where the tensors of the latest batch lie, while they are alive."""
-        self._memory[self._clock] = [weakref.ref(t) for t in tensors_in(batch)]
+        self._memory[self._clock] = [weakref.ref(t) for t in tensors_in(batch) if _extent(t)]
         for number in [n for n in self._memory if n <= self._clock - _REMEMBERED]:
             del self._memory[number]
 
     def look_at(self, inputs: tuple[Any, ...]) -> None:
         """Find the one batch of whose memory these inputs are part."""
-        places = [t.data_ptr() for t in tensors_in(inputs) if t.numel()]
+        places = [_extent(t).start for t in tensors_in(inputs) if _extent(t)]
         found = {
             number
             for number, tensors in self._memory.items()
@@ -192,8 +193,12 @@ class StreamRecord(BatchRecord):
 
 
 def _extent(tensor: Tensor) -> range:
-    """Return the addresses from a tensor's first value to its last one."""
-    if not tensor.numel():
+    """Return the addresses from a tensor's first value to its last one; none if it has none."""
+    if tensor.layout != torch.strided or not tensor.numel():
+        return range(0)
+    try:
+        first = tensor.data_ptr()
+    except RuntimeError:  # a tensor without memory, as tracing has
         return range(0)
     last = sum((n - 1) * step for n, step in zip(tensor.shape, tensor.stride(), strict=True))
-    return range(tensor.data_ptr(), tensor.data_ptr() + last * tensor.element_size() + 1)
+    return range(first, first + last * tensor.element_size() + 1)

@@ -33,6 +33,12 @@ class CorrelatedDenseNoise(DenseNoise):
         for p in parameters:
             self._first_row[id(p)] = self._next_row
             self._next_row += -(-p.numel() // _ROW)
+        self._rows = self._next_row
+
+    def open_step(self) -> None:
+        """Begin the next step. Noise of what is no parameter has cells behind theirs."""
+        super().open_step()
+        self._next_row = self._rows
 
     def of(self, parameter: Tensor, reference: Tensor, std: float) -> Tensor:
         """Return the open step's noise: `std` is what it would be if it were independent."""

@@ -46,6 +46,7 @@ PAGES = [
     "README.md",
     "docs/auditing.md",
     "docs/migrating-from-opacus.md",
+    "docs/streaming.md",
     "docs/tutorial-pytorch.md",
 ]
 

@@ -13,7 +13,7 @@ from stream_runs import InOrder, bands_of, in_order
 from training import seeded
 
 CORRELATIONS = ["independent", "lambda:0.9", "bisr:4", "bisr:16"]
-RATES = [0.5, 0.4, 0.1, 0.6, 0.05, 0.3, 0.2, 0.5, 0.1]
+RATES = [0.5, 0.4, 0.0, 0.6, 0.05, 0.3, 0.2, 0.5, 0.1]
 BOUNDS = [1.3, 1.0, 0.3, 1.2, 0.7, 1.3, 0.5, 0.9, 1.1]
 
 
