@@ -128,6 +128,12 @@ class ClaimingAccountant(IAccountant):  # type: ignore[misc]
         warn_of_budget(delta, epsilon, self.population)
         return epsilon
 
+    def get_privacy_spent(self, *, delta: float, **arguments: Any) -> tuple[float, float]:
+        """Return an epsilon and its order, as Opacus' RDP accountant does; blocks have no order."""
+        if self.blocks:
+            return self.get_epsilon(delta), 0.0
+        return super().get_privacy_spent(delta=delta, **arguments)  # type: ignore[misc, no-any-return]
+
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
         """Return Opacus' state, with the run and the reason for no claim."""
         state = super().state_dict(*args, **kwargs)

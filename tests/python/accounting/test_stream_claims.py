@@ -107,6 +107,47 @@ def test_epsilon_is_that_of_the_steps_so_far(correlation):
     assert engine.accountant.get_epsilon(DELTA) == engine.get_epsilon(DELTA)
 
 
+def sums_of_steps(weights):
+    """Return what each step of three passes adds up, where losses are linear, and have weights."""
+    model = nn.Sequential(nn.EmbeddingBag(12, 4, mode="sum"), nn.Linear(4, 1, bias=False))
+    nn.init.ones_(model[1].weight)
+    model[1].weight.requires_grad_(False)
+    data = TensorDataset(torch.arange(12)[:, None], weights)
+    private, optimizer, batches = in_order(
+        model,
+        optimizer=torch.optim.SGD([model[0].weight], lr=1.0),
+        batches=DataLoader(data, batch_size=4),
+        epochs=3,
+        noise_multiplier=0.0,
+        max_grad_norm=0.5,
+    )
+    weight, sums = private._module[0].weight, []
+    for _ in range(3):
+        for ids, of_example in batches:
+            before = weight.detach().clone()
+            (private(ids).squeeze(1) * of_example).mean().backward()
+            optimizer.step()
+            sums.append((before - weight.detach()).flatten().double() * 4 / 0.5)
+    return torch.stack(sums).numpy()
+
+
+@pytest.mark.parametrize("correlation", ["lambda:0.9", "bisr:4"])
+@pytest.mark.parametrize("place", [0, 5, 11])
+def test_an_example_moves_a_run_by_the_sensitivity_at_most(correlation, place):
+    """By difference: with the example, and with its place empty. The first place is the worst."""
+    weights = torch.ones(12)
+    moved = sums_of_steps(weights)
+    weights[place] = 0.0
+    moved -= sums_of_steps(weights)
+    bands = bands_of(correlation)
+    for steps in range(1, 10):
+        decorrelated = np.linalg.inv(of_bands(bands, steps)) @ moved[:steps]
+        bound = planned(correlation, 3, 3).block.sensitivity(steps)
+        assert np.linalg.norm(decorrelated) <= bound
+        if place == 0:
+            assert np.linalg.norm(decorrelated) == pytest.approx(bound, rel=1e-4)
+
+
 @pytest.mark.parametrize(("epsilon", "sigma"), [(1, 4.22468), (3, 1.54386), (8, 0.65294)])
 def test_noise_for_a_budget_pays_for_all_planned_steps(epsilon, sigma):
     engine, model = PrivacyEngine(), build("shared")
@@ -230,6 +271,12 @@ def test_units_of_an_account_stay_one():
     )
     with pytest.raises(PrivacyError, match="no epsilon states both"):
         in_order(build("bag_sum"), engine=engine)
+
+
+def test_the_other_way_to_ask_for_an_epsilon_counts_blocks():
+    engine = PrivacyEngine(accountant="rdp")
+    two_passes(engine)
+    assert engine.accountant.get_privacy_spent(delta=DELTA)[0] == engine.get_epsilon(DELTA) > 0
 
 
 def test_a_budget_that_no_noise_meets():
