@@ -138,6 +138,21 @@ def test_batches_in_physical_parts():
     settled_alike(in_parts)
 
 
+def test_physical_parts_that_workers_fetch_early_are_refused():
+    """They come from a loader of another's making, which tells nothing of their memory."""
+    workers = DataLoader(data(), batch_size=4, num_workers=2)
+    with pytest.raises(UserError, match="fetched early"):
+        trained(in_parts, batches=workers)
+
+
+def test_a_pass_may_be_one_step():
+    model, optimizer, batches = in_order(build("shared"), batches=loader(batch=12), epochs=3)
+    for _ in range(3):
+        step(model, optimizer, next(iter(batches)))
+    with pytest.raises(UserError, match="all 3 steps were taken"):
+        step(model, optimizer, next(iter(batches)))
+
+
 @pytest.mark.parametrize("persistent", [False, True])
 def test_workers_fetch_in_order(persistent):
     workers = DataLoader(data(), batch_size=4, num_workers=2, persistent_workers=persistent)

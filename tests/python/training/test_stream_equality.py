@@ -95,6 +95,10 @@ def test_weight_decay_shrinks_rows_that_wait(correlation):
     )
 
 
+def test_maximising_is_minimising_the_other_way_round():
+    assert_same(*run("shared", make_optimizer=lambda m: sgd(m, maximize=True), scheduled=True))
+
+
 def test_an_optimizer_of_its_own_for_dense_layers():
     assert_same(*run("shared", make_optimizer=dense_by_adam, theirs_by=DenseByAdam))
 
