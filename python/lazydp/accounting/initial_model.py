@@ -12,6 +12,7 @@ from typing import Any
 
 from opacus.accountants import create_accountant
 
+from lazydp import _native
 from lazydp._native import PrivacyError, UserError
 from lazydp.serving.released_files import folder_of, verified_card
 
@@ -57,14 +58,17 @@ def _of_card(card: dict[str, Any], folder: Any) -> InitialModel:
     spent = tuple(_steps(event, folder) for event in card["ledger"])
     return InitialModel(
         f"the released model {folder}, which had spent epsilon {claim['epsilon']:.3g} at delta "
-        f"{claim['delta']:g} in {sum(steps for _, _, steps in spent)} steps: these count",
-        claim["unit"].removesuffix(", added or removed"),
+        f"{claim['delta']:g} in {sum(int(event['steps']) for event in card['ledger'])} steps: "
+        "these count",
+        claim["unit"].removesuffix(", added or removed").removesuffix(", blanked where it stands"),
         spent,
     )
 
 
 def _steps(event: dict[str, Any], folder: Any) -> Steps:
     known = {"sampling_rate", "noise_multiplier", "steps"}
+    if event.get("mechanism") == "correlated_gaussian" and event.get("sampling") == "stream":
+        event = _as_one(event)
     if event.get("mechanism") == "gaussian":
         event = {"sampling_rate": 1.0} | {k: v for k, v in event.items() if k != "mechanism"}
     if set(event) != known:
@@ -73,6 +77,15 @@ def _steps(event: dict[str, Any], folder: Any) -> Steps:
             f"not know ({', '.join(sorted(map(str, event)))}): train on with the program instead"
         )
     return float(event["noise_multiplier"]), float(event["sampling_rate"]), int(event["steps"])
+
+
+def _as_one(block: dict[str, Any]) -> dict[str, Any]:
+    """Return the one Gaussian mechanism that the steps of a block are."""
+    sensitivity = _native.sensitivity(
+        block["bands"], block["steps"], block["separation"], block["participations"]
+    )
+    noise_multiplier = block["noise_multiplier"] / sensitivity
+    return {"mechanism": "gaussian", "noise_multiplier": noise_multiplier, "steps": 1}
 
 
 def noise_for_rest(

@@ -13,6 +13,7 @@ from torch.utils.data import DataLoader, TensorDataset
 from lazydp import PrivacyEngine, PrivacyError, UserError
 from models import assert_same, build, loader
 from stream_runs import bands_of, claims_nothing, in_order, of_bands
+from test_initial_model import released
 from training import checkpoint_of, private, seeded, step
 
 DELTA = 1e-6
@@ -216,6 +217,58 @@ def test_a_checkpoint_carries_its_blocks_and_a_resume_begins_another():
         step(model, optimizer, batch)
     mu = math.hypot(sensitivity([1.0, -0.9], 6, 3, 2), sensitivity([1.0, -0.9], 3, 3, 2)) / 3.0
     assert other.get_epsilon(DELTA) == pytest.approx(gaussian_epsilon(mu), rel=1e-6)
+
+
+BLOCK = {
+    "mechanism": "correlated_gaussian",
+    "noise_multiplier": 4.0,
+    "bands": [1.0, -0.9],
+    "sampling": "stream",
+    "block_steps": 200,
+    "separation": 50,
+    "participations": 4,
+    "after_step": 0,
+    "disjoint": False,
+    "steps": 120,
+}
+
+
+def test_a_model_that_the_program_trained_in_order_counts(tmp_path):
+    claim = {"epsilon": 2.5, "delta": 1e-6, "unit": "one example, blanked where it stands"}
+    folder = released(tmp_path / "model", ledger=[BLOCK], claim=claim)
+    engine = PrivacyEngine()
+    model, optimizer, batches = in_order(
+        build("shared"), engine=engine, initial_model=folder, noise_multiplier=3.0
+    )
+    for batch in batches:
+        step(model, optimizer, batch)
+    before = sensitivity([1.0, -0.9], 120, 50, 4) / 4.0
+    mu = math.hypot(before, sensitivity([1.0, -0.9], 3, 3, 2) / 3.0)
+    assert engine.get_epsilon(DELTA) == pytest.approx(gaussian_epsilon(mu), rel=1e-6)
+    assert "in 120 steps: these count" in engine.accountant.initial_model
+    bins = [BLOCK | {"sampling": "balls-in-bins"}]
+    with pytest.raises(PrivacyError, match="train on with the program instead"):
+        in_order(build("shared"), initial_model=released(tmp_path / "bins", ledger=bins))
+
+
+def test_a_budget_pays_for_the_model_that_a_stream_begins_with(tmp_path):
+    folder, epsilon = released(tmp_path / "model", ledger=[BLOCK]), 9.0
+    engine, model = PrivacyEngine(), build("shared")
+    model, optimizer, batches = engine.make_private_with_epsilon(
+        module=model,
+        optimizer=torch.optim.SGD(model.parameters(), lr=0.5),
+        data_loader=loader(),
+        max_grad_norm=1.0,
+        target_epsilon=epsilon,
+        target_delta=DELTA,
+        epochs=2,
+        sampling="stream",
+        initial_model=folder,
+    )
+    for _ in range(2):
+        for batch in batches:
+            step(model, optimizer, batch)
+    assert 0.9999 * epsilon < engine.get_epsilon(DELTA) <= epsilon
 
 
 def test_going_back_takes_no_steps_back():
