@@ -15,7 +15,7 @@ from lazydp.accounting.blocks import Block
 from lazydp.loading.batch_record import BatchRecord
 from lazydp.loading.secure_sampler import with_batch_sampler
 
-_REMEMBERED = 256  # batches that may be alive at once and are told apart
+_REMEMBERED = 256  # batches that are alive at once and are told apart
 
 
 class Window(list[int]):
@@ -120,9 +120,11 @@ class StreamRecord(BatchRecord):
 
     def remember(self, batch: Any) -> None:
         """Remember where the tensors of the latest batch lie, while they are alive."""
-        self._memory[self._clock] = [weakref.ref(t) for t in tensors_in(batch) if _extent(t)]
-        for number in [n for n in self._memory if n <= self._clock - _REMEMBERED]:
-            del self._memory[number]
+        tensors = [weakref.ref(t) for t in tensors_in(batch) if _extent(t)]
+        alive = {
+            n: refs for n, refs in self._memory.items() if any(ref() is not None for ref in refs)
+        }
+        self._memory = dict([*alive.items(), (self._clock, tensors)][-_REMEMBERED:])
 
     def look_at(self, inputs: tuple[Any, ...]) -> None:
         """Find the one batch of whose memory these inputs are part."""

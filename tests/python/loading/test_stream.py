@@ -138,6 +138,17 @@ def test_batches_in_physical_parts():
     settled_alike(in_parts)
 
 
+def test_a_long_evaluation_may_come_between_hand_out_and_step():
+    """The batch that waits is known as long as the loop holds it."""
+    examples = DataLoader(data(600), batch_size=1)
+    model, optimizer, batches = in_order(build("shared"), batches=examples, epochs=1)
+    for batch in itertools.islice(batches, 2):
+        for _ in batches:
+            pass
+        step(model, optimizer, batch)
+    assert optimizer.block.steps == 2
+
+
 def test_physical_parts_that_workers_fetch_early_are_refused():
     """They come from a loader of another's making, which tells nothing of their memory."""
     workers = DataLoader(data(), batch_size=4, num_workers=2)
