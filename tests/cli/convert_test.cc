@@ -190,6 +190,117 @@ TEST_F(Convert, GuessesASchemaThatWorks) {
   EXPECT_NE(contents(place_ / "g.toml").find("not covered by epsilon"), std::string::npos);
 }
 
+// What a guess took from the data reaches the card, which says that no epsilon covers it.
+TEST_F(Convert, SaysOnTheCardThatAGuessIsNotCovered) {
+  std::string text = "row,user_id,shop,click\n";
+  for (int i = 0; i < 400; ++i) {
+    text += std::to_string(i) + "," + std::to_string(i * 7919 % 40) + "," +
+            std::to_string(i * 31 % 45) + "," + std::to_string(i % 3 == 0) + "\n";
+  }
+  place_.write("a.csv", text);
+  const Ran guessed = place_.run({"convert", "csv", "--guess", "a.csv", "g.toml"});
+  ASSERT_EQ(guessed.code, 0) << guessed.err;
+  EXPECT_NE(guessed.out.find("'row' is ignored: it differs in every row\n"), std::string::npos)
+      << guessed.out;
+  EXPECT_NE(guessed.out.find("'user_id' is an id, by its name"), std::string::npos);
+  EXPECT_NE(guessed.out.find("'shop' is an id, because its whole numbers repeat"),
+            std::string::npos);
+  ASSERT_EQ(place_.run({"convert", "csv", "--schema", "g.toml", "a.csv", "a.ldp"}).code, 0);
+  ASSERT_EQ(place_.run({"train", "--data", "a.ldp", "--steps", "2", "--out", "run"}).code, 0);
+  const auto card = nlohmann::json::parse(contents(place_ / "run/model/card.json"));
+  EXPECT_EQ(card["claim"]["not_covered"],
+            "what the schema took from the data: roles and numbers of rows, guessed from the "
+            "first lines");
+}
+
+TEST_F(Convert, ReadsJsonLinesAsItReadsText) {
+  std::string lines;
+  for (int i = 0; i < 1000; ++i) {
+    lines += "{\"y\": " + std::string(i % 3 == 0 ? "1" : "0") + ", \"age\": " + std::to_string(i) +
+             ", \"user\": \"u" + std::to_string(i % 37) + "\"}\n";
+  }
+  place_.write("a.csv", some_lines(1000));
+  place_.write("a.jsonl", lines);
+  ASSERT_EQ(csv({"a.csv", "a.ldp"}).code, 0);
+  const Words jsonl = {"convert", "jsonl", "--schema", "s.toml"};
+  const Ran ran = place_.run(jsonl + Words{"a.jsonl", "b.ldp"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_TRUE(contents(place_ / "a.ldp") == contents(place_ / "b.ldp"));
+  const Ran text = place_.run(jsonl + Words{"a.csv", "c.ldp"});
+  EXPECT_EQ(text.code, 2);
+  EXPECT_NE(text.err.find("a.csv:1:1: this is no object of JSON"), std::string::npos) << text.err;
+  const Ran json = csv({"a.jsonl", "c.ldp"});
+  EXPECT_EQ(json.code, 2);
+  EXPECT_NE(json.err.find("'a.jsonl' is JSON, not separated text; convert it with lazydp convert "
+                          "jsonl"),
+            std::string::npos)
+      << json.err;
+  EXPECT_EQ(place_.run({"convert", "jsonl", "a.jsonl", "c.ldp"}).code, 2);
+  EXPECT_FALSE(std::filesystem::exists(place_ / "c.ldp"));
+}
+
+TEST_F(Convert, JoinsASecondFile) {
+  place_.write("s.toml", std::string(kSchema) +
+                             "[[column]]\nname = \"town\"\n"
+                             "role = \"categorical\"\nrows = 50\n");
+  place_.write("a.csv", some_lines(10));
+  place_.write("towns.csv", "user,town\nu0,Rome\nu1,Oslo\n");
+  const Ran joined = csv({"--join", "towns.csv:user", "a.csv", "a.ldp"});
+  ASSERT_EQ(joined.code, 0) << joined.err;
+  EXPECT_NE(joined.out.find("has no row for the keys of 8 examples"), std::string::npos)
+      << joined.out;
+  for (const std::string join : {"towns.csv", "towns.csv:", ":user", "towns.csv:age", "s.toml:x"}) {
+    EXPECT_EQ(csv({"--join", join, "a.csv", "b.ldp"}).code, 2) << join;
+  }
+  EXPECT_EQ(csv({"--join", "none.csv:user", "a.csv", "b.ldp"}).code, 4);
+  place_.write("log.csv", "user,age,y\n" + some_lines(100));
+  ASSERT_EQ(
+      place_.run({"convert", "csv", "--guess", "--join", "towns.csv:user", "log.csv", "g.toml"})
+          .code,
+      0);
+  EXPECT_NE(contents(place_ / "g.toml").find("name = \"town\""), std::string::npos);
+}
+
+TEST_F(Convert, IsQuietIfAsked) {
+  place_.write("a.csv", some_lines(100) + "bad\n");
+  for (const Words& words : {Words{"convert", "csv", "--schema", "s.toml", "--max-bad-lines", "1",
+                                   "--min-count", "2", "a.csv", "a.ldp"},
+                             Words{"convert", "csv", "--guess", "a.csv", "g.toml"},
+                             Words{"generate", "--rows", "50,70", "--bottom", "13-8-16",
+                                   "--synthetic", "uniform", "--examples", "50", "b.ldp"}}) {
+    const Ran ran = place_.run(words + Words{"--quiet"});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.out + ran.err, "");
+  }
+  const Ran refused = csv({"--quiet", "a.csv", "c.ldp"});
+  EXPECT_NE(refused.err.find("a.csv:101:4: "), std::string::npos) << "but not if it fails";
+}
+
+// Tests of programs that were built with Arrow are in Python, which has a writer of Parquet.
+TEST_F(Convert, SaysWhatParquetNeeds) {
+  place_.write("a.parquet", "PAR1");
+  const Ran ran = place_.run({"convert", "parquet", "--schema", "s.toml", "a.parquet", "a.ldp"});
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.err.find("'a.parquet'"), std::string::npos) << ran.err;
+  EXPECT_FALSE(std::filesystem::exists(place_ / "a.ldp"));
+}
+
+TEST(HelpOfSeveralVerbs, ListsThem) {
+  const Workplace place;
+  for (const auto& [word, verb] :
+       {std::pair("convert", "lazydp convert jsonl "),
+        std::pair("privacy", "lazydp privacy noise "), std::pair("bench", "lazydp bench steps ")}) {
+    for (const Words& words : {Words{word, "--help"}, Words{word, "-h"}, Words{"help", word}}) {
+      const Ran ran = place.run(words);
+      EXPECT_EQ(ran.code, 0) << ran.err;
+      EXPECT_NE(ran.out.find(verb), std::string::npos) << ran.out;
+      EXPECT_EQ(ran.out.find("lazydp train"), std::string::npos);
+    }
+    EXPECT_EQ(place.run({word}).code, 2);
+  }
+  EXPECT_EQ(place.run({"conver", "--help"}).code, 2);
+}
+
 TEST(ConvertCriteo, TakesRowsAndASalt) {
   const Workplace place;
   std::string line = "1";

@@ -90,7 +90,7 @@ TEST_F(Converting, LearnsAVocabularyOfValuesThatOccurOften) {
       "alice,1,a|a,yes,3\nalice,1,b,no,3\nbob,1,a,yes,3\nalice,1,,no,3\nbob,1,a,no,3\n"
       "carol,1,c,no,3\ncarol,x,c,no,3\n,1,a,no,3\n";
   folder_.write("in", text);
-  schema_ = learn_vocabulary(schema_, {path("in")}, 2);
+  schema_ = learn_vocabulary(schema_, {path("in")}, 2, separated_text(schema_));
   EXPECT_EQ(schema_.columns[0].rows, 4u);  // missing, rare, alice, bob
   EXPECT_EQ(schema_.columns[2].rows, 3u);  // missing, rare, a
   EXPECT_NE(schema_.from_data, "");

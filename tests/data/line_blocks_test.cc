@@ -19,7 +19,7 @@ struct Seen {
 };
 
 Seen read_all(const std::vector<std::string>& paths) {
-  LineBlocks blocks(paths, kBlock);
+  LineBlocks blocks(paths, {}, kBlock);
   LineBlock block;
   Seen seen;
   seen.by_input.resize(paths.size());

@@ -1,4 +1,4 @@
-// Lines of text: an example, or a complaint that points into the line; and guessed schemas.
+// Lines of text: an example, or a complaint that points into the line.
 
 #include "lazydp/data/schema.h"
 #include "lazydp/data/text/line_parser.h"
@@ -53,15 +53,24 @@ void lazydp::try_input(const std::uint8_t* data, std::size_t size) {
   const Schema& schema = schemas[data[0] % 2];
   LineParser parser(schema, kLongest);
   Records records{RecordLayout(schema)};
-  std::string_view text = text_of(data + 1, size - 1);
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    const std::string_view line = text.substr(0, end);
+  const RecordEnds ends(schema);
+  const std::string whole = std::string(text_of(data + 1, size - 1)) + "\n";
+  for (std::string_view text = whole; !text.empty();) {
+    const std::size_t length = ends.first(text, true);
+    if (length == 0 || length > text.size() || text[length - 1] != '\n') std::abort();
+    std::string_view line = text.substr(0, length - 1);
+    if (line.ends_with('\r')) line.remove_suffix(1);
     const auto complaint = parser.parse(line, records);
     if (complaint && (complaint->reason.empty() || complaint->column > line.size() + 1)) {
       std::abort();
     }
-    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+    // A record of several lines was cut so because its quotes end well.
+    if (line.find('\n') != std::string_view::npos && complaint &&
+        complaint->reason.ends_with(" starts a quote that does not end well")) {
+      std::abort();
+    }
+    parser.is_header(line);
+    text.remove_prefix(length);
   }
   parser.parse_header(text_of(data + 1, size - 1));
 }

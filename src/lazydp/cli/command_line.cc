@@ -49,6 +49,31 @@ const Verb& take_verb(std::span<const Verb> verbs, std::span<const std::string>&
   refuse("unknown verb '" + words[0] + "'", words[0], known, "lazydp --help");
 }
 
+// Returns the verbs whose names have this first word and a second one.
+std::vector<Verb> verbs_of(std::span<const Verb> verbs, const std::string& word) {
+  std::vector<Verb> found;
+  std::ranges::copy_if(verbs, std::back_inserter(found),
+                       [&](const Verb& verb) { return verb.name.starts_with(word + " "); });
+  return found;
+}
+
+void list(std::ostream& out, std::span<const Verb> verbs) {
+  std::size_t widest = 0;
+  for (const Verb& verb : verbs) widest = std::max(widest, verb.name.size());
+  for (const Verb& verb : verbs) {
+    out << "  lazydp " << verb.name << std::string(widest + 2 - verb.name.size(), ' ')
+        << verb.summary << "\n      " << verb.example << "\n";
+  }
+}
+
+// Returns the screen for the first word of several verbs.
+std::string overview_of(std::span<const Verb> verbs, const std::string& word) {
+  std::ostringstream out;
+  list(out, verbs);
+  out << "\n  lazydp " << word << " VERB --help says what its flags are\n";
+  return out.str();
+}
+
 std::vector<std::string_view> names_of(std::span<const Flag> flags) {
   std::vector<std::string_view> names;
   for (const Flag& flag : flags) names.push_back(flag.name);
@@ -112,6 +137,11 @@ Command parse_command(std::span<const Verb> verbs, std::span<const std::string> 
     return {.text = std::string("lazydp ") + version() + "\n"};
   }
 
+  const bool asks_for_help = words.size() == 2 && (words[1] == "--help" || words[1] == "-h");
+  if (asks_for_help) {
+    const std::vector<Verb> several = verbs_of(verbs, words[0]);
+    if (!several.empty()) return {.text = overview_of(several, words[0])};
+  }
   const Verb& verb = take_verb(verbs, words);
   Command command{.verb = &verb};
   const std::vector<Flag> flags = flags_of(verb);
@@ -137,12 +167,7 @@ Command parse_command(std::span<const Verb> verbs, std::span<const std::string> 
 std::string overview(std::span<const Verb> verbs) {
   std::ostringstream out;
   out << "lazydp: differentially private training of recommendation models\n\n";
-  std::size_t widest = 0;
-  for (const Verb& verb : verbs) widest = std::max(widest, verb.name.size());
-  for (const Verb& verb : verbs) {
-    out << "  lazydp " << verb.name << std::string(widest + 2 - verb.name.size(), ' ')
-        << verb.summary << "\n      " << verb.example << "\n";
-  }
+  list(out, verbs);
   out << "\n  lazydp VERB --help says what its flags are; lazydp --version which program this is\n";
   return out.str();
 }

@@ -3,32 +3,11 @@
 #include <array>
 
 #include "lazydp/cli/flags.h"
+#include "lazydp/cli/verb_sets.h"
 
 namespace lazydp::cli {
 
 namespace {
-
-constexpr std::uint32_t kTrain = train_flags | resume_flags;  // a resumed run may change these
-constexpr std::uint32_t kBench = bench_flags;
-constexpr std::uint32_t kRuns = kTrain | bench_flags;
-constexpr std::uint32_t kPaper = paper_flags;
-constexpr std::uint32_t kCosts = privacy_flags;
-constexpr std::uint32_t kAudit = audit_flags;
-constexpr std::uint32_t kMechanism = kTrain | privacy_flags;
-constexpr std::uint32_t kAll = kRuns | demo_flags;
-constexpr std::uint32_t kFolder = resume_flags | release_flags;
-constexpr std::uint32_t kConvert = convert_criteo_flags | convert_csv_flags;
-constexpr std::uint32_t kCsv = convert_csv_flags;
-constexpr std::uint32_t kGenerate = generate_flags;
-constexpr std::uint32_t kInspect = inspect_flags;
-constexpr std::uint32_t kScores = eval_flags | predict_flags;
-constexpr std::uint32_t kShapes = kRuns | kGenerate;
-constexpr std::uint32_t kDataFiles = kConvert | kGenerate | kInspect;
-constexpr std::uint32_t kOut =
-    kAll | kPaper | release_flags | kCosts | kAudit | kDataFiles | eval_flags | ledger_flags;
-constexpr std::uint32_t kSweep = sweep_flags;
-constexpr std::uint32_t kTune = tune_flags;
-constexpr std::uint32_t kLedger = ledger_flags;
 
 constexpr std::string_view kModel = "Model";
 constexpr std::string_view kData = "Data";
@@ -116,9 +95,12 @@ constexpr std::array kFlags = {
          "what the columns are: TOML, or a data file whose schema is taken"},
     Flag{"--guess", &G::guess, kCsv, "", kData,
          "write a first schema for IN to OUT instead; look at it before you use it"},
+    Flag{"--join", &G::join, kCsv, "FILE:COLUMN", kData,
+         "add the columns of a second file, held in memory, to every line: by a column that both "
+         "name so; they are the schema's last columns"},
     Flag{"--salt", &G::salt, kConvert, "N", kData,
          "of the public hash from values to rows; 0, or what the schema says"},
-    Flag{"--min-count", &G::min_count, kConvert, "N", kData,
+    Flag{"--min-count", &G::min_count, kConvertText, "N", kData,
          "values that occur so often get rows of their own, all others share one: learned from the "
          "data, and not covered by epsilon; off"},
     Flag{"--max-bad-lines", &G::max_bad_lines, kConvert, "N", kData,
@@ -261,8 +243,9 @@ constexpr std::array kFlags = {
     Flag{"--json", &G::json, kOut | verify_flags | kTune, "FILE|-", kRun,
          "the numbers, for machines", false},
     Flag{"--svg", &G::svg, kCosts, "FILE|-", kRun, "lazydp privacy curve: a picture", false},
-    Flag{"--quiet", &G::quiet, kOut | recommend_flags | verify_flags | kSweep | kTune, "", kRun,
-         "no progress", false},
+    Flag{"--quiet", &G::quiet,
+         kOut | predict_flags | recommend_flags | verify_flags | kSweep | kTune, "", kRun,
+         "no progress, and nothing about a file that is the result", false},
     Flag{"--config", &G::config, kAll | kPaper | kCosts | kAudit | kDataFiles, "FILE", kRun,
          "TOML with these flags as keys, without dashes; the command line wins", false},
 

@@ -28,7 +28,7 @@ struct FlagTexts {
   Text out, checkpoint_every, table_storage, key_file, no_release, private_metrics, dry_run, branch,
       previous;
   Text data, validation, test, split_by, privacy_unit, examples_per_unit, group_by;
-  Text schema, guess, salt, min_count, max_bad_lines, verify, show;
+  Text schema, guess, join, salt, min_count, max_bad_lines, verify, show;
   Text keep, format, users, items, top_items, seen;
   Text grid, trials_mean, trials_eta, score_noise, score_bound;
   Text smoke, quick, max_table_gb;
@@ -59,6 +59,8 @@ enum Takes : std::uint32_t {
   tune_flags = 1 << 21,
   paper_flags = 1 << 16,
   ledger_flags = 1 << 22,
+  convert_jsonl_flags = 1 << 23,
+  convert_parquet_flags = 1 << 24,
 };
 
 struct Flag {

@@ -60,6 +60,9 @@ class Output {
     return quiet_ ? nullptr : &std::cerr;
   }
 
+  // Returns the stream for a few words about a file that is the result; null for none.
+  std::ostream* summary() const { return quiet_ ? nullptr : report(); }
+
   void write(const Json& numbers) const {
     if (!json_) return;
     // Names and values from files may hold any bytes; JSON must be UTF-8.

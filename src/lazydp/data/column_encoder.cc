@@ -5,10 +5,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
+#include <limits>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/text/toml.h"
+#include "lazydp/data/number.h"
 
 namespace lazydp {
 
@@ -69,20 +71,6 @@ bool parse_hexadecimal(std::string_view text, std::uint64_t& out) {
   return signs >= 0;
 }
 
-// Parses all of `text`.
-template <class Number>
-std::errc whole(std::string_view text, Number& out) {
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, out);
-  if (error != std::errc()) return error;
-  return stop == end ? std::errc() : std::errc::invalid_argument;
-}
-
-std::string_view without_plus(std::string_view text) {
-  if (text.size() > 1 && text[0] == '+' && text[1] != '-') text.remove_prefix(1);
-  return text;
-}
-
 }  // namespace
 
 std::string shown(std::string_view value) {
@@ -98,7 +86,11 @@ ColumnEncoder::ColumnEncoder(const Schema& schema, const Column& column)
       column_(&column),
       seed_(column_seed(column.name, schema.salt)),
       empty_is_missing_(is_listed("")),
-      others_missing_(schema.missing.size() > (empty_is_missing_ ? 1u : 0u)) {}
+      others_missing_(schema.missing.size() > (empty_is_missing_ ? 1u : 0u)),
+      numbers_missing_(std::ranges::any_of(schema.missing, [](const std::string& text) {
+        double number = 0.0;
+        return parse_number(text, number) == std::errc();
+      })) {}
 
 std::vector<ColumnEncoder> ColumnEncoder::all(const Schema& schema) {
   std::vector<ColumnEncoder> encoders;
@@ -116,36 +108,51 @@ std::vector<ColumnEncoder> ColumnEncoder::all(const Schema& schema) {
   return encoders;
 }
 
+std::string_view ColumnEncoder::trimmed(std::string_view value) const {
+  if (!schema_->trim) return value;
+  value.remove_prefix(std::min(value.find_first_not_of(' '), value.size()));
+  value.remove_suffix(value.size() - (value.find_last_not_of(' ') + 1));
+  return value;
+}
+
 bool ColumnEncoder::encode(std::string_view value, Records& out, std::string& why,
                            std::vector<Lookup>* lookups) const {
-  if (column_->key) out.set_key(key_, missing(value) ? 0 : hash_key(value, seed_));
+  if (column_->role == Role::multi) {
+    if (column_->key) out.set_key(key_, missing(value) ? 0 : hash_key(value, seed_));
+    return encode_multi(value, out, why, lookups);
+  }
+  if (missing(value)) {
+    if (column_->role != Role::label) return encode_missing(out, why);
+    return refuse(value, "there: it is the label", why);
+  }
+  if (column_->key) out.set_key(key_, hash_key(value, seed_));
   switch (column_->role) {
     case Role::ignore: return true;
     case Role::label: return encode_label(value, out, why);
     case Role::dense: return encode_dense(value, out, why);
     case Role::categorical: {
-      if (missing(value)) return true;  // keeps the initial row 0
       std::uint32_t row = 0;
       if (!find_row(value, row, why, lookups)) return false;
       out.set_id(place_, row);
       return true;
     }
-    case Role::multi: return encode_multi(value, out, why, lookups);
+    case Role::multi: break;
   }
   throw InternalError("unknown Role");
 }
 
 // Everything else of a record begins as a missing value.
-void ColumnEncoder::encode_missing(Records& out) const {
+bool ColumnEncoder::encode_missing(Records& out, std::string& why) const {
+  if (column_->role == Role::label) return refuse("", "there: it is the label", why);
   if (column_->role == Role::multi) out.add_value(place_, 0);
+  return true;
 }
 
 bool ColumnEncoder::encode_label(std::string_view value, Records& out, std::string& why) const {
-  if (missing(value)) return refuse(value, "there: it is the label", why);
   bool positive = false;
   if (column_->positive_from) {
     double number = 0.0;
-    if (whole(without_plus(value), number) != std::errc() || std::isnan(number)) {
+    if (parse_number(value, number) != std::errc() || std::isnan(number)) {
       return refuse(value, "a number", why);
     }
     positive = number >= *column_->positive_from;
@@ -161,47 +168,65 @@ bool ColumnEncoder::encode_label(std::string_view value, Records& out, std::stri
 }
 
 bool ColumnEncoder::encode_dense(std::string_view value, Records& out, std::string& why) const {
-  if (missing(value)) return true;  // keeps the initial 0
   double number = 0.0;
   if (column_->integer) {
     std::int64_t integer = 0;
-    const std::errc error = whole(without_plus(value), integer);
+    const std::errc error = parse_number(value, integer);
     if (error == std::errc::result_out_of_range)
       return refuse(value, "a whole number of 64 bits", why);
     if (error != std::errc()) return refuse(value, "a whole number", why);
     number = static_cast<double>(integer);
-  } else if (whole(without_plus(value), number) != std::errc() || !std::isfinite(number)) {
+  } else if (parse_number(value, number) != std::errc() || !std::isfinite(number)) {
     return refuse(value, "a number", why);
   }
-  if (column_->transform == Transform::log) number = log_of_one_and(std::max(0.0, number));
-  if (std::abs(number) > kLargestDense) {
-    return refuse(value, "a number from -1e12 to 1e12, or the column's transform must be log", why);
+  return set_dense(number, value, out, why);
+}
+
+// `shown_as` is how an error message shows the number; empty: as its shortest text.
+bool ColumnEncoder::set_dense(double number, std::string_view shown_as, Records& out,
+                              std::string& why) const {
+  double value = number;
+  if (column_->transform == Transform::log) value = log_of_one_and(std::max(0.0, number));
+  if (!(std::abs(value) <= kLargestDense)) {
+    const std::string text = shown_as.empty() ? exact_text(number) : std::string(shown_as);
+    return refuse(text, "a number from -1e12 to 1e12, or the column's transform must be log", why);
   }
-  out.set_dense(place_, static_cast<float>(number));
+  out.set_dense(place_, static_cast<float>(value));
   return true;
 }
 
-// Skips missing values between others; a field without any value counts as one missing value.
-bool ColumnEncoder::encode_multi(std::string_view value, Records& out, std::string& why,
-                                 std::vector<Lookup>* lookups) const {
-  bool any = false;
-  const std::string_view separator = column_->separator;
-  for (std::size_t begin = 0; begin <= value.size();) {
-    const std::size_t end = std::min(value.find(separator, begin), value.size());
-    std::string_view part = value.substr(begin, end - begin);
-    begin = end + separator.size();
-    if (schema_->trim) {
-      part.remove_prefix(std::min(part.find_first_not_of(' '), part.size()));
-      part.remove_suffix(part.size() - (part.find_last_not_of(' ') + 1));
-    }
-    if (missing(part)) continue;
-    std::uint32_t row = 0;
-    if (!find_row(part, row, why, lookups)) return false;
-    out.add_value(place_, row);
-    any = true;
+bool ColumnEncoder::takes_number() const {
+  if (column_->key || numbers_missing_) return false;
+  return column_->role == Role::dense ||
+         (column_->role == Role::label && column_->positive_from.has_value());
+}
+
+float ColumnEncoder::usable_number(double number) const {
+  constexpr float kNone = std::numeric_limits<float>::quiet_NaN();
+  if (column_->role == Role::label) {
+    return std::isnan(number) ? kNone : number >= *column_->positive_from ? 1.0f : 0.0f;
   }
-  if (!any) out.add_value(place_, 0);
-  return true;
+  const bool whole = number == std::floor(number) && std::abs(number) < 0x1p63;
+  if (!std::isfinite(number) || (column_->integer && !whole)) return kNone;
+  if (column_->transform == Transform::log) number = log_of_one_and(std::max(0.0, number));
+  return std::abs(number) <= kLargestDense ? static_cast<float>(number) : kNone;
+}
+
+bool ColumnEncoder::encode_number(double number, Records& out, std::string& why) const {
+  check(takes_number(), "the column takes numbers");
+  if (std::isnan(number)) return refuse("nan", "a number", why);
+  if (column_->role == Role::label) {
+    out.set_label(number >= *column_->positive_from ? 1.0f : 0.0f);
+    return true;
+  }
+  if (!std::isfinite(number)) return refuse(exact_text(number), "a number", why);
+  if (column_->integer && number != std::floor(number)) {
+    return refuse(exact_text(number), "a whole number", why);
+  }
+  if (column_->integer && !(std::abs(number) < 0x1p63)) {
+    return refuse(exact_text(number), "a whole number of 64 bits", why);
+  }
+  return set_dense(number, {}, out, why);
 }
 
 bool ColumnEncoder::find_row(std::string_view value, std::uint32_t& row, std::string& why,
@@ -231,7 +256,7 @@ bool ColumnEncoder::find_hash(std::string_view value, std::uint64_t& hash, std::
   } else if (column_->bucket > 0.0) {
     constexpr double kMost = 0x1p62;
     double number = 0.0;
-    if (whole(without_plus(value), number) != std::errc()) return refuse(value, "a number", why);
+    if (parse_number(value, number) != std::errc()) return refuse(value, "a number", why);
     number = std::floor(number / column_->bucket);
     if (!(std::abs(number) < kMost)) return refuse(value, "a number that has a bucket", why);
     const auto bucket = static_cast<std::int64_t>(number);

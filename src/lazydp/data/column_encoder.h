@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -34,14 +35,41 @@ class ColumnEncoder {
     return value.empty() ? empty_is_missing_ : others_missing_ && is_listed(value);
   }
 
+  // Returns a value without the spaces around it, if the schema says that they do not count.
+  // Separated text comes so: there, spaces inside quotes count.
+  std::string_view trimmed(std::string_view value) const;
+
   // Writes the column's value into the open record of `out`; columns are encoded in the schema's
   // order. Adds the values that tables were asked for to `lookups`, if there is one. Returns
   // whether the value can be used; if not, `why` says why.
   bool encode(std::string_view value, Records& out, std::string& why,
               std::vector<Lookup>* lookups = nullptr) const;
 
-  // Writes what the column has where a value is missing, whichever texts the schema lists for that.
-  void encode_missing(Records& out) const;
+  // The same for a value that is missing, whichever texts the schema lists for that.
+  bool encode_missing(Records& out, std::string& why) const;
+
+  // The same for several values; only a multi column can have them. They mean what they mean in
+  // text with the column's separator between them, but a value with a separator in it is one value.
+  bool encode_list(std::span<const std::string_view> values, Records& out, std::string& why,
+                   std::vector<Lookup>* lookups = nullptr) const;
+
+  // The same for a number, not missing, of a column for which takes_number().
+  bool encode_number(double number, Records& out, std::string& why) const;
+
+  // Returns what encode_number() writes for a number; NaN for one that cannot be used.
+  float usable_number(double number) const;
+
+  // Writes what usable_number() returned.
+  void set_number(float value, Records& out) const {
+    column_->role == Role::label ? out.set_label(value) : out.set_dense(place_, value);
+  }
+
+  // Writes the row of a value, as find_row() found it, of a categorical column without a key.
+  void set_row(std::uint32_t row, Records& out) const { out.set_id(place_, row); }
+
+  // Returns whether a value of the column means its number only, whatever its text is: it is no
+  // key, and the schema lists no number as missing.
+  bool takes_number() const;
 
   // Finds the row of one value, not missing, of a categorical or a multi column. Returns whether
   // the value can be used; if not, `why` says why.
@@ -53,8 +81,11 @@ class ColumnEncoder {
 
   bool encode_label(std::string_view value, Records& out, std::string& why) const;
   bool encode_dense(std::string_view value, Records& out, std::string& why) const;
+  bool set_dense(double number, std::string_view shown_as, Records& out, std::string& why) const;
   bool encode_multi(std::string_view value, Records& out, std::string& why,
                     std::vector<Lookup>* lookups) const;
+  bool add_part(std::string_view part, Records& out, bool& any, std::string& why,
+                std::vector<Lookup>* lookups) const;
   bool find_hash(std::string_view value, std::uint64_t& hash, std::string& why) const;
   bool refuse(std::string_view value, std::string_view allowed, std::string& why) const;
   bool is_listed(std::string_view value) const;
@@ -67,6 +98,7 @@ class ColumnEncoder {
   std::size_t table_ = 0;  // index among the tables
   bool empty_is_missing_;
   bool others_missing_;
+  bool numbers_missing_;
 };
 
 // Returns a value as an error message shows it: short, and safe on a terminal.

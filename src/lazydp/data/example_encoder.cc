@@ -22,11 +22,10 @@ bool ExampleEncoder::add(std::span<const TextValue> values, std::string& why) {
   records_.begin();
   for (std::size_t i = 0; i < values.size(); ++i) {
     if (!is_read(encoders_[i].column().role)) continue;
-    if (!values[i]) {
-      encoders_[i].encode_missing(records_);
-    } else if (!encoders_[i].encode(*values[i], records_, why)) {
-      return false;
-    }
+    const ColumnEncoder& encoder = encoders_[i];
+    const bool used = values[i] ? encoder.encode(*values[i], records_, why)
+                                : encoder.encode_missing(records_, why);
+    if (!used) return false;
   }
   records_.end();
   return true;

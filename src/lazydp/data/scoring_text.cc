@@ -26,7 +26,10 @@ std::optional<std::size_t> find(const std::vector<std::string>& names, const std
 }  // namespace
 
 ScoringText::ScoringText(const Schema& schema, ScoringTextOptions options)
-    : schema_(schema), options_(std::move(options)), blocks_({options_.path}) {
+    : schema_(schema),
+      options_(std::move(options)),
+      ends_(schema_),
+      blocks_({options_.path}, {.ends = ends_}) {
   read_columns();
   for (const Column& column : schema_.columns) {
     places_.push_back(find(names_, column.name));
@@ -50,16 +53,17 @@ bool ScoringText::next_line(std::string_view& line) {
   do {
     while (rest_.empty()) {
       if (block_.then_too_long) {
-        ++line_;
+        line_ = next_line_;
         refuse_long_line();
       }
       if (!blocks_.next(block_)) return false;
       rest_ = block_.text;
     }
-    const std::size_t end = rest_.find('\n');
-    line = rest_.substr(0, end);
-    rest_.remove_prefix(end + 1);
-    ++line_;
+    const std::size_t length = ends_.first(rest_, true);
+    line = rest_.substr(0, length - 1);
+    rest_.remove_prefix(length);
+    line_ = next_line_;
+    next_line_ += 1 + static_cast<std::size_t>(std::ranges::count(line, '\n'));
     if (line.size() > kMaxLineBytes) refuse_long_line();
     if (line.ends_with('\r')) line.remove_suffix(1);
   } while (line.empty());
@@ -99,7 +103,7 @@ void ScoringText::split(std::string_view line) {
   std::size_t count = 0;
   for (; fields.more(); ++count) {
     const std::optional<Field> field = fields.next();
-    if (!field) refuse_line("a quote does not end well on its line");
+    if (!field) refuse_line("a quote does not end well");
     if (count == fields_.size()) fields_.emplace_back();
     fields_[count] = field->value;
   }
@@ -107,13 +111,15 @@ void ScoringText::split(std::string_view line) {
 }
 
 std::optional<std::vector<TextValue>> ScoringText::next() {
-  std::string_view line;
-  if (first_) {
-    line = *std::exchange(first_, std::nullopt);
-  } else if (!next_line(line)) {
-    return std::nullopt;
-  }
-  split(line);
+  do {
+    std::string_view line;
+    if (first_) {
+      line = *std::exchange(first_, std::nullopt);
+    } else if (!next_line(line)) {
+      return std::nullopt;
+    }
+    split(line);
+  } while (options_.header && fields_ == names_);  // the header again, of a joined part
   if (fields_.size() != names_.size()) {
     refuse_line("the line has " + std::to_string(fields_.size()) +
                 (fields_.size() == 1 ? " column" : " columns") + "; it must have " +

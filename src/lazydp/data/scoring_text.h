@@ -58,11 +58,13 @@ class ScoringText {
 
   Schema schema_;
   ScoringTextOptions options_;
+  RecordEnds ends_;
   LineBlocks blocks_;
   LineBlock block_;
   std::string_view rest_;                  // of block_
   std::optional<std::string_view> first_;  // a line that was read to count its columns
-  std::size_t line_ = 0;                   // number of the last line, from 1
+  std::size_t line_ = 0;                   // number of the last record's first line, from 1
+  std::size_t next_line_ = 1;              // number of the line behind that record
   std::string scratch_;
   std::vector<std::string> names_;
   std::vector<std::optional<std::size_t>> places_;  // of each column of the schema, in the text

@@ -1,14 +1,16 @@
-// lazydp convert criteo, lazydp convert csv: converts text to a data file.
+// lazydp convert criteo, csv, jsonl, parquet: converts a log to a data file.
 
 #include "lazydp/data/text/convert.h"
 
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
-#include "lazydp/base/io/mapped_file.h"
 #include "lazydp/base/memory.h"
 #include "lazydp/base/stages.h"
 #include "lazydp/base/text/number_text.h"
@@ -17,24 +19,16 @@
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/data/arrow/convert_arrow.h"
+#include "lazydp/data/arrow/parquet.h"
 #include "lazydp/data/file/data_file.h"
-#include "lazydp/data/file/file_layout.h"
 #include "lazydp/data/schema.h"
 #include "lazydp/data/text/guess_schema.h"
+#include "lazydp/data/text/json_lines.h"
 
 namespace lazydp::cli {
 
 namespace {
-
-// Throws UserError for a file that is no schema, IoError for one that cannot be read.
-Schema read_schema(const std::string& path) {
-  const MappedFile file(path, MappedFile::Access::sequential);
-  const std::span<const std::byte> bytes = file.bytes();
-  if (bytes.size() >= sizeof kFileMagic && load<std::uint64_t>(bytes.data()) == kFileMagic) {
-    return DataFile(path).schema();
-  }
-  return parse_schema({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
-}
 
 constexpr std::uint64_t kAnyNumber = std::numeric_limits<std::uint64_t>::max();
 constexpr std::uint64_t kCriteoRows = 100'000;
@@ -75,6 +69,9 @@ Json json_of(const Conversion& done, const std::string& output, double seconds) 
           {"examples", done.examples},
           {"positives", done.positives},
           {"blank_lines", done.blank},
+          {"header_lines", done.headers},
+          {"inputs_without_header", done.without_header},
+          {"missing_keys", done.missing_keys},
           {"bad_lines", done.bad},
           {"first_bad_lines", bad},
           {"text_bytes", done.text_bytes},
@@ -87,13 +84,26 @@ Json json_of(const Conversion& done, const std::string& output, double seconds) 
 
 void print(std::ostream& out, const Conversion& done, const std::string& output, double seconds) {
   const auto bytes = static_cast<double>(done.text_bytes);
+  const auto count = [](std::uint64_t n) { return with_commas(static_cast<double>(n)); };
   out << output << ": " << with_commas(static_cast<double>(done.examples)) << " examples, "
       << with_commas(static_cast<double>(done.positives)) << " of them positive; "
       << with_commas(static_cast<double>(done.bad)) << " bad and "
-      << with_commas(static_cast<double>(done.blank)) << " blank lines left out\n"
-      << "  " << human_bytes(bytes) << " of text became "
-      << human_bytes(static_cast<double>(done.file_bytes)) << " in " << human_duration(seconds)
-      << ", " << human_bytes(bytes / seconds) << "/s\n";
+      << with_commas(static_cast<double>(done.blank)) << " blank lines left out\n";
+  if (done.without_header > 0) {
+    out << "  " << count(done.without_header)
+        << " of the inputs do not begin with the header; their first lines are examples\n";
+  }
+  if (done.missing_keys > 0) {
+    out << "  the joined file has no row for the keys of " << count(done.missing_keys)
+        << " examples; what it would add is missing there\n";
+  }
+  const std::string size = human_bytes(static_cast<double>(done.file_bytes));
+  if (done.text_bytes == 0) {  // not of text
+    out << "  " << size << " in " << human_duration(seconds) << "\n";
+    return;
+  }
+  out << "  " << human_bytes(bytes) << " of text became " << size << " in "
+      << human_duration(seconds) << ", " << human_bytes(bytes / seconds) << "/s\n";
 }
 
 void print_bad_lines(const Conversion& done) {
@@ -106,53 +116,102 @@ void print_bad_lines(const Conversion& done) {
 }
 
 // Adds a vocabulary; the inputs are then read twice.
-Schema with_vocabulary(const FlagTexts& given, const Schema& schema, const InputsAndOutput& files) {
+Schema with_vocabulary(const FlagTexts& given, const Schema& schema, const TextFormat& format,
+                       const InputsAndOutput& files) {
   const std::uint64_t least = whole_number("min-count", *given.min_count, 1, kAnyNumber);
   if (std::ranges::find(files.inputs, "-") != files.inputs.end()) {
     throw UserError("min-count is given, and an input is '-'; what is read twice must be a file");
   }
-  std::cerr << "lazydp: which values have rows is then taken from the data; that is not covered "
-               "by epsilon\n";
-  return learn_vocabulary(schema, files.inputs, least);
+  if (!given.quiet)
+    std::cerr << "lazydp: which values have rows is then taken from the data; that is not covered "
+                 "by epsilon\n";
+  return learn_vocabulary(schema, files.inputs, least, format);
 }
 
-void convert_with(const FlagTexts& given, const Schema& schema, const InputsAndOutput& files) {
-  choose_threads(given);
-  ConvertOptions options{.inputs = files.inputs, .output = files.output, .schema = schema};
-  if (given.min_count) options.schema = with_vocabulary(given, schema, files);
-  if (given.max_bad_lines) {
-    options.max_bad_lines = whole_number("max-bad-lines", *given.max_bad_lines, 0, kAnyNumber);
-  }
+// What a conversion is told, whatever it reads.
+struct Work {
+  const FlagTexts& given;
+  const InputsAndOutput& files;
+  std::uint64_t max_bad_lines = 0;
+};
+
+using Progressed = std::function<void(const Conversion&)>;
+
+// Converts by `run`, with progress, and reports.
+void carry_out(const Work& work, const std::function<Conversion(const Progressed&)>& run) {
+  const FlagTexts& given = work.given;
   const Output output(given);
   ConvertProgress progress(Progress::style(given.quiet.has_value()));
   const Stopwatch clock;
-  const Conversion done = convert(options, [&](const Conversion& so_far) { progress(so_far); });
+  const Conversion done = run([&](const Conversion& so_far) { progress(so_far); });
   progress.end();
-  print_bad_lines(done);
+  if (done.stopped || output.summary() != nullptr) print_bad_lines(done);
   if (done.stopped) {
     throw UserError("there are bad lines (" + std::to_string(done.bad) + " in the first " +
                     std::to_string(done.lines) + "), and at most " +
-                    std::to_string(options.max_bad_lines) +
+                    std::to_string(work.max_bad_lines) +
                     " may be left out (--max-bad-lines); nothing was written");
   }
   const double seconds = clock.seconds();
-  if (std::ostream* out = output.report()) print(*out, done, files.output, seconds);
-  output.write(json_of(done, files.output, seconds));
+  if (std::ostream* out = output.summary()) print(*out, done, work.files.output, seconds);
+  output.write(json_of(done, work.files.output, seconds));
+}
+
+std::uint64_t max_bad_lines(const FlagTexts& given) {
+  if (!given.max_bad_lines) return 0;
+  return whole_number("max-bad-lines", *given.max_bad_lines, 0, kAnyNumber);
+}
+
+void convert_with(const FlagTexts& given, const Schema& schema, const TextFormat& format,
+                  const InputsAndOutput& files) {
+  choose_threads(given);
+  ConvertOptions options{
+      .inputs = files.inputs, .output = files.output, .schema = schema, .format = format};
+  if (given.min_count) options.schema = with_vocabulary(given, schema, format, files);
+  options.max_bad_lines = max_bad_lines(given);
+  carry_out({given, files, options.max_bad_lines},
+            [&](const Progressed& progress) { return convert(options, progress); });
 }
 
 void choose_salt(const FlagTexts& given, Schema& schema) {
   if (given.salt) schema.salt = whole_number("salt", *given.salt, 0, kAnyNumber);
 }
 
+JoinSource join_source(const std::string& text) {
+  const std::size_t colon = text.rfind(':');
+  if (colon == std::string::npos || colon == 0 || colon + 1 == text.size() || text[0] == '-') {
+    throw UserError("join is '" + text + "'; it must be FILE:COLUMN, for example movies.csv:movie");
+  }
+  return {text.substr(0, colon), text.substr(colon + 1)};
+}
+
+// Returns the schema that --schema names, with the salt that is given.
+Schema given_schema(const FlagTexts& given) {
+  if (!given.schema) {
+    throw UserError(
+        "no schema is given; say --schema FILE; lazydp convert csv --guess makes a first one");
+  }
+  Schema schema = read_schema(*given.schema);
+  choose_salt(given, schema);
+  return schema;
+}
+
 void guess(const FlagTexts& given) {
   const InputsAndOutput files = inputs_and_output(given);
   if (files.inputs.size() != 1) throw UserError("--guess looks at one input; name IN and OUT");
   const OutputFile out(files.output);
-  const Guess guess = guess_schema(files.inputs.front());
+  std::optional<JoinSource> join;
+  if (given.join) join = join_source(*given.join);
+  const Guess guess = guess_schema(files.inputs.front(), join ? &*join : nullptr);
   out.write(guess.comment + schema_text(guess.schema));
-  std::cout << files.output << ": a first schema of " << guess.schema.columns.size()
-            << " columns, from " << with_commas(static_cast<double>(guess.lines))
-            << " lines; look at it before you use it\n";
+  const Output output(given);
+  std::ostream* report = output.summary();
+  if (report == nullptr) return;
+  for (const std::string& note : guess.notes) *report << note << "\n";
+  *report << files.output << ": a first schema of " << guess.schema.columns.size()
+          << " columns, from " << with_commas(static_cast<double>(guess.lines))
+          << " lines; look at it before you use it (what it took from the data is not covered by "
+             "epsilon)\n";
 }
 
 }  // namespace
@@ -169,7 +228,7 @@ void convert_criteo(const FlagTexts& given) {
   }
   Schema schema = given.schema ? read_schema(*given.schema) : criteo_schema(rows, 0);
   choose_salt(given, schema);
-  convert_with(given, schema, files);
+  convert_with(given, schema, separated_text(schema), files);
 }
 
 void convert_csv(const FlagTexts& given) {
@@ -178,13 +237,33 @@ void convert_csv(const FlagTexts& given) {
                     "', but --guess makes one; give one of the two");
   }
   if (given.guess) return guess(given);
-  if (!given.schema) {
-    throw UserError("no schema is given; say --schema FILE, and --guess to get a first one");
-  }
   const InputsAndOutput files = inputs_and_output(given);
-  Schema schema = read_schema(*given.schema);
-  choose_salt(given, schema);
-  convert_with(given, schema, files);
+  const Schema schema = given_schema(given);
+  std::shared_ptr<const JoinedTable> joined;
+  if (given.join) joined = std::make_shared<JoinedTable>(join_source(*given.join), schema);
+  convert_with(given, schema, separated_text(schema, joined), files);
+}
+
+void convert_jsonl(const FlagTexts& given) {
+  const InputsAndOutput files = inputs_and_output(given);
+  convert_with(given, given_schema(given), json_lines(), files);
+}
+
+void convert_parquet(const FlagTexts& given) {
+  choose_threads(given);
+  const InputsAndOutput files = inputs_and_output(given);
+  const ConvertArrowOptions options{
+      .output = files.output, .schema = given_schema(given), .max_bad_rows = max_bad_lines(given)};
+  const auto next = [&](std::size_t i, ArrowArrayStream& out) -> std::string {
+    if (i == files.inputs.size()) return {};
+    if (files.inputs[i] == "-") {
+      throw UserError("an input is '-'; Parquet begins at the end, so it must be a file");
+    }
+    open_parquet(files.inputs[i], options.schema, out);
+    return files.inputs[i];
+  };
+  carry_out({given, files, options.max_bad_rows},
+            [&](const Progressed& progress) { return convert_arrow(options, next, progress); });
 }
 
 }  // namespace lazydp::cli

@@ -21,8 +21,10 @@ void bench_paper(const FlagTexts& given);     // runs the paper's experiments, i
 void demo(const FlagTexts& given);            // trains SGD and LazyDP on the click task
 void convert_criteo(const FlagTexts& given);  // converts Criteo logs to a data file
 void convert_csv(const FlagTexts& given);     // converts separated text to a data file, by a schema
-void generate(const FlagTexts& given);        // writes a synthetic task as a data file
-void inspect(const FlagTexts& given);         // describes a data file
+void convert_jsonl(const FlagTexts& given);   // converts JSON lines to a data file, by a schema
+void convert_parquet(const FlagTexts& given);  // converts Parquet files to a data file, by a schema
+void generate(const FlagTexts& given);         // writes a synthetic task as a data file
+void inspect(const FlagTexts& given);          // describes a data file
 void privacy_epsilon(const FlagTexts& given);  // prints a mechanism's cost
 void privacy_noise(const FlagTexts& given);    // prints the least noise within a budget
 void privacy_steps(const FlagTexts& given);    // prints the most steps within a budget

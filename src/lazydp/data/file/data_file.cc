@@ -251,4 +251,13 @@ const std::byte* DataFile::find(ExampleId example) const {
   return start + word(start + sizeof(PageHeader), example - directory_[number]);
 }
 
+Schema read_schema(const std::string& path) {
+  const MappedFile file(path, MappedFile::Access::sequential);
+  const std::span<const std::byte> bytes = file.bytes();
+  if (bytes.size() >= sizeof kFileMagic && load<std::uint64_t>(bytes.data()) == kFileMagic) {
+    return DataFile(path).schema();
+  }
+  return parse_schema({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, path);
+}
+
 }  // namespace lazydp

@@ -80,4 +80,8 @@ class DataFile final : public Dataset {
   std::unique_ptr<std::atomic<bool>[]> checked_;
 };
 
+// Returns the schema in a file: TOML, or a data file that was converted with it. Throws UserError
+// for a file that is neither, IoError for one that cannot be read.
+Schema read_schema(const std::string& path);
+
 }  // namespace lazydp

@@ -1,5 +1,6 @@
 #include "lazydp/data/file/data_file_writer.h"
 
+#include <algorithm>
 #include <bit>
 
 #include "lazydp/base/error.h"
@@ -35,6 +36,13 @@ DataFileWriter::DataFileWriter(const std::string& path, const Schema& schema,
   // Leaves room for the header until its numbers are known.
   const std::vector<std::byte> place(padded(sizeof(FileHeader) + schema_.size(), page_bytes));
   file_.write(place);
+}
+
+std::uint32_t DataFileWriter::usual_page_bytes(const RecordLayout& layout) {
+  constexpr std::size_t kTypicalValues = 64;  // values in all multi columns of an example
+  constexpr std::uint32_t kMultiPageBytes = 64 << 10;
+  if (layout.fixed()) return layout.good_page_bytes(0);
+  return std::max(kMultiPageBytes, layout.good_page_bytes(kTypicalValues));
 }
 
 std::size_t DataFileWriter::longest_record(const RecordLayout& layout, std::uint32_t page_bytes) {

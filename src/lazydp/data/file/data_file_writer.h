@@ -31,6 +31,9 @@ class DataFileWriter {
   std::uint64_t positives() const { return header_.positives; }
   std::uint64_t file_bytes() const { return file_.size(); }
 
+  // Returns the size of pages that suits a log of such records.
+  static std::uint32_t usual_page_bytes(const RecordLayout& layout);
+
   // Returns the size of the longest record that fits into a page.
   static std::size_t longest_record(const RecordLayout& layout, std::uint32_t page_bytes);
 

@@ -1,5 +1,6 @@
 #include "lazydp/data/file/file_layout.h"
 
+#define XXH_INLINE_ALL  // the Python package needs no library for it
 #include <xxhash.h>
 
 #include <cstddef>

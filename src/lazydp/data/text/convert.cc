@@ -10,22 +10,12 @@
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/data/file/data_file_writer.h"
-#include "lazydp/data/text/line_parser.h"
 #include "lazydp/data/text/lines.h"
 
 namespace lazydp {
 namespace {
 
-constexpr std::size_t kShown = 5;           // bad lines shown
-constexpr std::size_t kParts = 16;          // parts of a block, for threads to share
-constexpr std::size_t kTypicalValues = 64;  // values in all multi columns of an example
-constexpr std::uint32_t kMultiPageBytes = 64 << 10;
-
-std::uint32_t page_bytes(const ConvertOptions& options, const RecordLayout& layout) {
-  if (options.page_bytes != 0) return options.page_bytes;
-  if (layout.fixed()) return layout.good_page_bytes(0);
-  return std::max(kMultiPageBytes, layout.good_page_bytes(kTypicalValues));
-}
+constexpr std::size_t kParts = 16;  // parts of a block, for threads to share
 
 struct LocalBad {
   std::uint64_t line;  // line within the part, from 0
@@ -35,42 +25,51 @@ struct LocalBad {
 // The examples and bad lines of one part of a block.
 class Part {
  public:
-  Part(const Schema& schema, std::size_t longest_record)
-      : has_header_(schema.header),
-        parser_(schema, longest_record),
+  Part(const Schema& schema, const TextFormat& format, std::size_t longest_record)
+      : expects_header_(schema.header && !format.rules.json),
+        format_ends_(format.rules.ends),
+        parser_(format.make_parser(schema, longest_record, nullptr)),
         records_(RecordLayout(schema)) {}
 
   void parse(std::string_view text, bool starts_input) {
     records_.clear();
     bad_.clear();
     holes_.clear();
-    lines_ = blank_ = bad_count_ = 0;
-    // Searches lines for NULs only if the part has any.
-    const bool nuls = !text.empty() && std::memchr(text.data(), 0, text.size()) != nullptr;
+    lines_ = blank_ = bad_count_ = headers_ = without_header_ = 0;
+    // Searches lines for NULs, and records for quotes, only if the part has any.
+    const auto has = [text](char c) {
+      return !text.empty() && std::memchr(text.data(), c, text.size()) != nullptr;
+    };
+    const bool nuls = has('\0');
+    ends_ = format_ends_.quotes() && has('"') ? format_ends_ : RecordEnds();
     for (bool first = starts_input; !text.empty(); first = false) {
-      const std::size_t end = text.find('\n');
-      std::string_view line = text.substr(0, end);
-      text.remove_prefix(end + 1);
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      if (line.empty()) {
+      const std::size_t length = ends_.first(text, true);
+      std::string_view record = text.substr(0, length - 1);
+      text.remove_prefix(length);
+      if (record.ends_with('\r')) record.remove_suffix(1);
+      if (record.empty()) {
         ++blank_;
-        if (!(first && has_header_)) leave_hole();
-      } else if (std::optional<Complaint> complaint = parse_line(line, first, nuls)) {
-        complain(std::move(*complaint));
+        leave_hole();
+      } else if (std::optional<Complaint> complaint = parse_record(record, first, nuls)) {
+        complain(record, std::move(*complaint));
       }
-      ++lines_;
+      lines_ += 1 + newlines_in(record);
     }
   }
 
   // Adds a bad line behind the others, whose contents were not kept.
   void add_too_long_line() {
-    complain({1, "the line is longer than " + std::to_string(kMaxLineBytes) + " bytes"});
+    complain({}, {1, "the line is longer than " + std::to_string(kMaxLineBytes) + " bytes"});
     ++lines_;
   }
 
   std::uint64_t lines() const { return lines_; }
   std::uint64_t blank() const { return blank_; }
+  std::uint64_t headers() const { return headers_; }
+  std::uint64_t without_header() const { return without_header_; }
+  std::uint64_t missing_keys() const { return parser_->missing_keys(); }  // since it was made
   std::uint64_t bad_count() const { return bad_count_; }
+  std::vector<bool> columns_seen() const { return parser_->columns_seen(); }
   const std::vector<LocalBad>& bad() const { return bad_; }
 
   // The places at which there is no example, of all those at which there could be one.
@@ -79,7 +78,12 @@ class Part {
   const Records& records() const { return records_; }
 
  private:
-  std::optional<Complaint> parse_line(std::string_view line, bool first, bool nuls) {
+  // Lines are counted only where a record may have several.
+  std::uint64_t newlines_in(std::string_view record) const {
+    return ends_.quotes() ? static_cast<std::uint64_t>(std::ranges::count(record, '\n')) : 0;
+  }
+
+  std::optional<Complaint> parse_record(std::string_view line, bool first, bool nuls) {
     if (line.size() > kMaxLineBytes) {
       return Complaint{1, "the line is longer than " + std::to_string(kMaxLineBytes) + " bytes"};
     }
@@ -87,23 +91,44 @@ class Part {
       const std::size_t nul = line.find('\0');
       if (nul != std::string_view::npos) return Complaint{nul + 1, "the line holds a NUL byte"};
     }
-    return first && has_header_ ? parser_.parse_header(line) : parser_.parse(line, records_);
+    if (first) return parse_first(line);
+    if (!parser_->is_header(line)) return parser_->parse(line, records_);
+    ++headers_;
+    leave_hole();  // a line of the log, were it blank, would leave one too
+    return std::nullopt;
   }
 
   void leave_hole() { holes_.push_back(places()); }
 
-  void complain(Complaint complaint) {
-    leave_hole();
-    ++bad_count_;
-    if (bad_.size() < kShown) bad_.push_back({lines_, std::move(complaint)});
+  std::optional<Complaint> parse_first(std::string_view line) {
+    std::optional<Complaint> complaint = parser_->parse_first(line, records_);
+    const bool header = !complaint && records_.size() == 0;
+    headers_ += header ? 1 : 0;
+    without_header_ += expects_header_ && !header ? 1 : 0;
+    return complaint;
   }
 
-  bool has_header_;
-  LineParser parser_;
+  // Points to the line of the record in which the offending character stands.
+  void complain(std::string_view record, Complaint complaint) {
+    leave_hole();
+    ++bad_count_;
+    if (bad_.size() >= kShownBadLines) return;
+    const std::string_view before = record.substr(0, complaint.column - 1);
+    const std::uint64_t line = lines_ + newlines_in(before);
+    if (line > lines_) complaint.column -= before.rfind('\n') + 1;
+    bad_.push_back({line, std::move(complaint)});
+  }
+
+  bool expects_header_;
+  RecordEnds format_ends_;
+  RecordEnds ends_;  // of the part: without a quote in it, every line is a record
+  std::unique_ptr<ExampleParser> parser_;
   Records records_;
   std::uint64_t lines_ = 0;
   std::uint64_t blank_ = 0;
   std::uint64_t bad_count_ = 0;
+  std::uint64_t headers_ = 0;
+  std::uint64_t without_header_ = 0;
   std::vector<LocalBad> bad_;
   std::vector<std::uint64_t> holes_;
 };
@@ -122,16 +147,17 @@ struct Stage {
 // writes the examples of the one before that.
 class Converter {
  public:
-  explicit Converter(const ConvertOptions& options)
+  Converter(const ConvertOptions& options, const TextFormat& format)
       : options_(options),
         layout_(options.schema),
-        page_bytes_(page_bytes(options, layout_)),
+        page_bytes_(options.page_bytes != 0 ? options.page_bytes
+                                            : DataFileWriter::usual_page_bytes(layout_)),
         writer_(options.output, options.schema, page_bytes_),
-        blocks_(options.inputs) {
+        blocks_(options.inputs, format.rules) {
     for (Stage& stage : stages_) {
       for (std::size_t i = 0; i < kParts; ++i) {
         stage.parts.push_back(std::make_unique<Part>(
-            options.schema, DataFileWriter::longest_record(layout_, page_bytes_)));
+            options.schema, format, DataFileWriter::longest_record(layout_, page_bytes_)));
       }
     }
   }
@@ -149,6 +175,7 @@ class Converter {
       throw UserError("there is not one example in " + options_.inputs.front() +
                       (options_.inputs.size() > 1 ? " and the other inputs" : ""));
     }
+    require_all_columns();
     writer_.commit();
     result_.file_bytes = writer_.file_bytes();
     return result_;
@@ -180,10 +207,28 @@ class Converter {
     if (last && stage.block.then_too_long) stage.parts[i]->add_too_long_line();
   }
 
+  // A column that no record has is not missing from the data, but wrong in the schema.
+  void require_all_columns() {
+    std::vector<bool> seen;
+    for (const Stage& stage : stages_) {
+      for (const auto& part : stage.parts) {
+        result_.missing_keys += part->missing_keys();
+        const std::vector<bool> here = part->columns_seen();
+        seen.resize(here.size());
+        for (std::size_t i = 0; i < here.size(); ++i) seen[i] = seen[i] || here[i];
+      }
+    }
+    const auto unseen = std::ranges::find(seen, false);
+    if (unseen == seen.end()) return;
+    throw UserError("no record has '" +
+                    options_.schema.columns[static_cast<std::size_t>(unseen - seen.begin())].name +
+                    "', a column of the schema; give it role = \"ignore\" if that is so");
+  }
+
   // An input with other columns is not a bad line but an error: all of its lines would be misread.
-  [[noreturn]] static void refuse_header(const BadLine& header) {
-    throw UserError(header.input + ":" + std::to_string(header.line) + ":" +
-                    std::to_string(header.column) + ": " + header.reason + "; nothing was written");
+  [[noreturn]] static void refuse_input(const BadLine& bad) {
+    throw UserError(bad.input + ":" + std::to_string(bad.line) + ":" + std::to_string(bad.column) +
+                    ": " + bad.reason + "; nothing was written");
   }
 
   void write(Stage& stage) {
@@ -196,12 +241,14 @@ class Converter {
                             .line = line_ + bad.line + 1,
                             .column = bad.complaint.column,
                             .reason = bad.complaint.reason};
-        if (options_.schema.header && shown.line == 1) refuse_header(shown);
-        if (result_.first_bad.size() < kShown) result_.first_bad.push_back(shown);
+        if (bad.complaint.of_input) refuse_input(shown);
+        if (result_.first_bad.size() < kShownBadLines) result_.first_bad.push_back(shown);
       }
       line_ += part.lines();
       result_.lines += part.lines();
       result_.blank += part.blank();
+      result_.headers += part.headers();
+      result_.without_header += part.without_header();
       result_.bad += part.bad_count();
       for (const std::uint64_t hole : part.holes()) writer_.leave_hole(place_ + hole);
       place_ += part.places();
@@ -229,7 +276,8 @@ class Converter {
 Conversion convert(const ConvertOptions& options,
                    const std::function<void(const Conversion&)>& progress) {
   options.schema.validate();
-  return Converter(options).run(progress);
+  const TextFormat format = options.format ? *options.format : separated_text(options.schema);
+  return Converter(options, format).run(progress);
 }
 
 }  // namespace lazydp

@@ -3,37 +3,22 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "lazydp/data/conversion.h"
 #include "lazydp/data/schema.h"
+#include "lazydp/data/text/example_parser.h"
 
 namespace lazydp {
-
-struct BadLine {
-  std::string input;
-  std::uint64_t line = 0;  // from 1
-  std::size_t column = 0;  // from 1
-  std::string reason;
-};
-
-struct Conversion {
-  std::uint64_t lines = 0;
-  std::uint64_t examples = 0;
-  std::uint64_t positives = 0;
-  std::uint64_t blank = 0;  // blank lines, which are skipped
-  std::uint64_t bad = 0;
-  std::vector<BadLine> first_bad;  // in order
-  bool stopped = false;            // there were too many bad lines: no file was written
-  std::uint64_t text_bytes = 0;    // decompressed
-  std::uint64_t packed_bytes = 0;  // as read
-  std::uint64_t file_bytes = 0;
-};
 
 struct ConvertOptions {
   std::vector<std::string> inputs;  // "-" for standard input
   std::string output;
   Schema schema;
+  // The text's format; none: separated as the schema says.
+  std::optional<TextFormat> format = {};
   std::uint64_t max_bad_lines = 0;
   std::uint32_t page_bytes = 0;  // 0: chosen to suit the schema
 };
@@ -46,9 +31,9 @@ Conversion convert(const ConvertOptions& options,
                    const std::function<void(const Conversion&)>& progress = {});
 
 // Returns the schema with a vocabulary in every table: the values that occur at least `min_count`
-// times in these inputs, which are read once for it. Memory grows with the number of distinct
-// values. The schema records what it took from the data: no epsilon covers that.
+// times in these inputs of the format, which are read once for it. Memory grows with the number of
+// distinct values. The schema records what it took from the data: no epsilon covers that.
 Schema learn_vocabulary(const Schema& schema, const std::vector<std::string>& inputs,
-                        std::uint64_t min_count);
+                        std::uint64_t min_count, const TextFormat& format);
 
 }  // namespace lazydp

@@ -3,80 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <cctype>
-#include <charconv>
-#include <cmath>
-#include <optional>
+#include <string_view>
 
 #include "lazydp/base/error.h"
-#include "lazydp/data/text/byte_source.h"
+#include "lazydp/data/column_encoder.h"
+#include "lazydp/data/text/column_facts.h"
 #include "lazydp/data/text/lines.h"
 
 namespace lazydp {
-
-namespace {
-
-std::optional<double> parse(std::string_view text) {
-  double value = 0.0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end || !std::isfinite(value)) return std::nullopt;
-  return value;
-}
-
-}  // namespace
-
-bool is_number(std::string_view text) {
-  return parse(text).has_value();
-}
-
-std::string lower_case(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
-}
-
-ColumnFacts ColumnFacts::of(const std::vector<std::vector<std::string>>& rows, std::size_t i,
-                            std::size_t first) {
-  ColumnFacts facts;
-  for (std::size_t r = first; r < rows.size(); ++r) facts.add(rows[r][i]);
-  return facts;
-}
-
-void ColumnFacts::add(const std::string& value) {
-  if (value == "?") ++question_marks_;
-  if (value.empty() || value == "?") return;
-  ++present_;
-  ++counts_[value];
-  if (value.find('|') != std::string::npos) ++with_bars_;
-  const std::optional<double> number = parse(value);
-  if (!number) return;
-  if (numbers_ == 0) lowest_ = highest_ = *number;
-  if (!numbers_seen_.empty() && *number < numbers_seen_.back()) ascends_ = false;
-  ++numbers_;
-  numbers_seen_.push_back(*number);
-  lowest_ = std::min(lowest_, *number);
-  highest_ = std::max(highest_, *number);
-  if (*number != std::floor(*number)) whole_ = false;
-  if (value.size() > 1 && value[0] == '0' && value[1] != '.') ++leading_zeros_;
-}
-
-double ColumnFacts::median() const {
-  std::vector<double> sorted = numbers_seen_;
-  std::ranges::sort(sorted);
-  return sorted.empty() ? 0.0 : sorted[sorted.size() / 2];
-}
-
-std::string ColumnFacts::rarest() const {
-  const auto least =
-      std::ranges::min_element(counts_, {}, [](const auto& entry) { return entry.second; });
-  return least == counts_.end() ? "1" : least->first;
-}
-
-std::vector<std::string> ColumnFacts::values() const {
-  std::vector<std::string> all;
-  for (const auto& [value, count] : counts_) all.push_back(value);
-  return all;
-}
 
 namespace {
 
@@ -90,26 +24,28 @@ constexpr std::array<std::string_view, 7> kPositiveValues = {"1",    "+1",   "ye
 
 using Row = std::vector<std::string>;
 
-std::vector<std::string> sample_lines(const std::string& path) {
-  std::string text(kSampleBytes, '\0');
-  const std::size_t size = open_source(path)->read(text);
-  const bool whole = size < text.size();
-  text.resize(size);
-  if (text.starts_with("\xef\xbb\xbf")) text.erase(0, 3);
-  if (whole && !text.ends_with('\n')) text += '\n';
-  std::vector<std::string> lines;
-  for (std::size_t begin = 0; lines.size() < kSampleLines;) {
-    const std::size_t end = text.find('\n', begin);
-    if (end == std::string::npos) break;
-    std::string line = text.substr(begin, end - begin);
-    if (line.ends_with('\r')) line.pop_back();
-    if (!line.empty()) lines.push_back(std::move(line));
-    begin = end + 1;
-  }
-  return lines;
+std::string sample_text(const std::string& path) {
+  LineBlocks blocks({path});
+  LineBlock block;
+  if (!blocks.next(block)) return {};
+  const std::size_t most = std::min(block.text.size(), kSampleBytes);
+  return std::string(block.text.substr(0, block.text.substr(0, most).rfind('\n') + 1));
 }
 
-Row split(const std::string& line, const Schema& schema) {
+std::vector<std::string_view> records_of(std::string_view text, const Schema& schema) {
+  const RecordEnds ends(schema);
+  std::vector<std::string_view> records;
+  while (!text.empty() && records.size() < kSampleLines) {
+    const std::size_t length = ends.first(text, true);
+    std::string_view record = text.substr(0, length - 1);
+    text.remove_prefix(length);
+    if (record.ends_with('\r')) record.remove_suffix(1);
+    if (!record.empty()) records.push_back(record);
+  }
+  return records;
+}
+
+Row split(std::string_view line, const Schema& schema) {
   Row row;
   std::string scratch;
   Fields fields(schema, line, scratch);
@@ -121,16 +57,17 @@ Row split(const std::string& line, const Schema& schema) {
   return row;
 }
 
-// Splits lines by the separator under which most of them have the same number of columns. Returns
-// the rows that have that number.
-std::vector<Row> best_split(const std::vector<std::string>& lines, Schema& schema) {
+// Splits a text by the separator under which most of its records have the same number of columns.
+// Returns the rows that have that number.
+std::vector<Row> best_split(std::string_view text, Schema& schema) {
   std::vector<Row> best;
   for (const std::string_view separator : kSeparators) {
     Schema tried = schema;
     tried.separator = separator;
     std::vector<Row> rows;
+    const std::vector<std::string_view> lines = records_of(text, tried);
     const std::size_t columns = split(lines.front(), tried).size();
-    for (const std::string& line : lines) {
+    for (const std::string_view line : lines) {
       Row row = split(line, tried);
       if (columns > 1 && row.size() == columns) rows.push_back(std::move(row));
     }
@@ -197,13 +134,31 @@ std::uint64_t guess_rows(const ColumnFacts& facts) {
   return std::clamp(std::bit_ceil(facts.distinct() * kRoom), kLeast, kMost);
 }
 
-void make_feature(const ColumnFacts& facts, Column& column) {
+// Returns why a column of numbers or values is an id, or nothing.
+std::string why_id(const ColumnFacts& facts, const Column& column) {
+  if (named_as_id(column.name)) return "an id, by its name";
+  if (facts.repeating_numbers() && !named_as_quantity(column.name)) {
+    return "an id, because its whole numbers repeat (if they count or measure something, write "
+           "role = \"dense\")";
+  }
+  return {};
+}
+
+// Returns a remark about the column, if there is anything to say.
+std::string make_feature(const ColumnFacts& facts, Column& column) {
   constexpr double kMonth = 2'592'000.0;
   constexpr std::uint64_t kMonths = 256;
-  if (facts.numeric() && facts.unix_time()) {
+  const std::string id = why_id(facts, column);
+  if (facts.row_number(!id.empty())) return "ignored: it differs in every row";
+  if (facts.time()) {
     column.role = Role::categorical;
     column.bucket = kMonth;
     column.rows = kMonths;
+  } else if (!id.empty() && !facts.several_values()) {
+    column.role = Role::categorical;
+    column.rows = guess_rows(facts);
+    column.key = true;
+    return id + ": categorical, and a key, to split and to protect by";
   } else if (facts.numeric() && !facts.few_values() && !facts.looks_like_id()) {
     column.role = Role::dense;
   } else {
@@ -211,21 +166,41 @@ void make_feature(const ColumnFacts& facts, Column& column) {
     if (facts.several_values()) column.separator = "|";
     column.rows = guess_rows(facts);
   }
+  return {};
+}
+
+// Adds the columns of a joined table to the rows, of which the first must name the key.
+void add_joined(const JoinSource& join, const Schema& schema, std::vector<Row>& rows) {
+  const JoinedTable table(join, schema);
+  const auto key = std::ranges::find(rows.front(), join.key);
+  if (!schema.header || key == rows.front().end()) {
+    throw UserError("'" + join.path + "' is to be joined by " + shown(join.key) +
+                    ", and the first line of the log names no such column");
+  }
+  const auto place = static_cast<std::size_t>(key - rows.front().begin());
+  for (Row& row : rows) {
+    const Row* more = &row == &rows.front() ? &table.columns() : table.find(row[place]);
+    const Row missing(table.columns().size());
+    if (more == nullptr) more = &missing;
+    row.insert(row.end(), more->begin(), more->end());
+  }
 }
 
 }  // namespace
 
-Guess guess_schema(const std::string& path) {
-  const std::vector<std::string> lines = sample_lines(path);
-  if (lines.empty()) throw UserError("there is not one whole line in '" + path + "'");
+Guess guess_schema(const std::string& path, const JoinSource* join) {
+  const std::string text = sample_text(path);
+  if (text.find_first_not_of("\r\n") == std::string::npos)
+    throw UserError("there is not one whole line in '" + path + "'");
   Guess guess;
-  const std::vector<Row> rows = best_split(lines, guess.schema);
+  std::vector<Row> rows = best_split(text, guess.schema);
   if (rows.empty()) {
     throw UserError(
         "no separator (tab, ::, comma, semicolon, |) makes the same columns of the lines of '" +
         path + "'");
   }
   guess.schema.header = is_header(rows);
+  if (join != nullptr) add_joined(*join, guess.schema, rows);
   const std::size_t first = guess.schema.header ? 1 : 0;
   if (rows.size() == first) throw UserError("there is only a header in '" + path + "'");
   std::vector<ColumnFacts> facts;
@@ -243,9 +218,9 @@ Guess guess_schema(const std::string& path) {
     if (i == label) {
       make_label(facts[i], column);
     } else {
-      make_feature(facts[i], column);
+      const std::string note = make_feature(facts[i], column);
+      if (!note.empty()) guess.notes.push_back(shown(column.name) + " is " + note);
     }
-    column.key = column.role == Role::categorical && lower_case(names[i]).starts_with("user");
     guess.schema.columns.push_back(std::move(column));
   }
   guess.lines = rows.size() - first;
@@ -257,6 +232,7 @@ Guess guess_schema(const std::string& path) {
                   "# gets. What was taken from private data is not covered by epsilon; when every "
                   "choice is one\n"
                   "# that you could have made without the data, remove the line from_data.\n";
+  for (const std::string& note : guess.notes) guess.comment += "# " + note + "\n";
   guess.schema.validate();
   return guess;
 }

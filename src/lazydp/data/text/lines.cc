@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lazydp/base/error.h"
+#include "lazydp/data/text/file_kind.h"
 
 namespace lazydp {
 
@@ -13,16 +14,38 @@ std::vector<std::string_view> LineBlock::parts(std::size_t count) const {
   std::string_view rest = text;
   for (std::size_t i = 0; i < count && !rest.empty(); ++i) {
     const std::size_t share = rest.size() / (count - i);
-    // Every line ends with a newline, so one is always found.
-    const std::size_t end = rest.find('\n', share == 0 ? 0 : share - 1) + 1;
+    // Every record ends with a newline, and the last end is known, so one is always found.
+    const std::size_t least = std::max<std::size_t>(1, share);
+    std::size_t end = 0;
+    if (record_ends.empty()) {
+      end = rest.find('\n', least - 1) + 1;
+    } else {
+      const std::size_t before = text.size() - rest.size();
+      end = *std::ranges::lower_bound(record_ends, before + least) - before;
+    }
     cuts.push_back(rest.substr(0, end));
     rest.remove_prefix(end);
   }
   return cuts;
 }
 
-LineBlocks::LineBlocks(std::vector<std::string> paths, std::size_t block_bytes)
-    : paths_(std::move(paths)), block_bytes_(block_bytes) {
+namespace {
+
+// Returns whether the first line ends with a carriage return that no newline follows.
+bool ends_with_returns(std::string_view text, bool quotes) {
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (quotes && text[i] == '"') quoted = !quoted;
+    if (quoted || (text[i] != '\r' && text[i] != '\n')) continue;
+    return text[i] == '\r' && (i + 1 == text.size() || text[i + 1] != '\n');
+  }
+  return false;
+}
+
+}  // namespace
+
+LineBlocks::LineBlocks(std::vector<std::string> paths, TextRules rules, std::size_t block_bytes)
+    : paths_(std::move(paths)), rules_(std::move(rules)), block_bytes_(block_bytes) {
   check(block_bytes_ > kMaxLineBytes, "a block is longer than a line");
 }
 
@@ -51,15 +74,24 @@ bool LineBlocks::fill(LineBlock& block) {
   text_bytes_ += got;
   std::size_t size = carried + got;
   const bool ended = got < room;
+  block.starts_input = !std::exchange(started_, true);
+  if (block.starts_input) {
+    const std::string_view first(block.buffer.data(), size);
+    require_text(first.substr(0, 256), paths_[input_], rules_.json);
+    returns_ = ends_with_returns(first, rules_.ends.quotes());
+  }
+  if (returns_) {
+    const auto read = block.buffer.begin() + static_cast<std::ptrdiff_t>(carried);
+    std::replace(read, read + static_cast<std::ptrdiff_t>(got), '\r', '\n');
+  }
   if (ended && size > 0 && block.buffer[size - 1] != '\n') block.buffer[size++] = '\n';
   block.text = {block.buffer.data(), size};
 
-  block.starts_input = !std::exchange(started_, true);
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (block.starts_input && block.text.starts_with(kByteOrderMark)) block.text.remove_prefix(3);
   if (skipping_) skip_rest_of_line(block);
 
-  const std::size_t end = block.text.rfind('\n') + 1;  // 0 if there is no newline
+  const std::size_t end = end_of_last_record(block, ended);
   const std::string_view rest = block.text.substr(end);
   block.text = block.text.substr(0, end);
   if (rest.size() > kMaxLineBytes) {
@@ -68,6 +100,26 @@ bool LineBlocks::fill(LineBlock& block) {
     carry_.assign(rest.begin(), rest.end());
   }
   return !(ended && size == 0);
+}
+
+// Returns where the last whole record of `block` ends, 0 if there is none; notes the ends of some
+// records on the way, unless every newline is one.
+std::size_t LineBlocks::end_of_last_record(LineBlock& block, bool ended) const {
+  constexpr std::size_t kApart = std::size_t{64} << 10;
+  const std::string_view text = block.text;
+  block.record_ends.clear();
+  if (!rules_.ends.quotes() || std::memchr(text.data(), '"', text.size()) == nullptr) {
+    return text.rfind('\n') + 1;
+  }
+  std::size_t end = 0;
+  for (std::size_t noted = 0; end < text.size();) {
+    const std::size_t length = rules_.ends.first(text.substr(end), ended);
+    if (length == std::string_view::npos) break;
+    end += length;
+    if (end - noted >= kApart) block.record_ends.push_back(noted = end);
+  }
+  if (block.record_ends.empty() || block.record_ends.back() < end) block.record_ends.push_back(end);
+  return end;
 }
 
 void LineBlocks::skip_rest_of_line(LineBlock& block) {

@@ -12,34 +12,43 @@
 
 #include "lazydp/data/schema.h"
 #include "lazydp/data/text/byte_source.h"
+#include "lazydp/data/text/record_ends.h"
 
 namespace lazydp {
 
-inline constexpr std::size_t kMaxLineBytes = std::size_t{1} << 20;
-
-// Whole lines of one input, each with its newline.
+// Whole records of one input, each with its newline.
 struct LineBlock {
   std::vector<char> buffer;
-  std::string_view text;       // in `buffer`
+  std::string_view text;  // in `buffer`
+  // The ends of some records, the last one included, where not every newline ends one.
+  std::vector<std::size_t> record_ends;
   std::size_t input = 0;       // index of the input
   bool starts_input = false;   // its first line is the input's first
   bool then_too_long = false;  // a line that was too long followed these lines and was left out
 
-  // Cuts `text` at line ends into at most `count` parts of about equal length.
+  // Cuts `text` at ends of records into at most `count` parts of about equal length.
   std::vector<std::string_view> parts(std::size_t count) const;
+};
+
+// How text is cut into records, and which text it is.
+struct TextRules {
+  RecordEnds ends = {};
+  bool json = false;  // JSON lines rather than separated text
 };
 
 // Reads the lines of several inputs, some megabytes at a time.
 //
 // Memory does not grow with the length of a line: a line longer than kMaxLineBytes is skipped. A
 // byte order mark at the start of an input is not part of its first line. The last line of an input
-// need not end with a newline.
+// need not end with a newline. In an input whose first line ends with a carriage return alone, all
+// lines do; such ends become newlines.
 class LineBlocks {
  public:
-  explicit LineBlocks(std::vector<std::string> paths,
+  explicit LineBlocks(std::vector<std::string> paths, TextRules rules = {},
                       std::size_t block_bytes = std::size_t{8} << 20);
 
-  // Reads the next block; returns false at the end of the last input.
+  // Reads the next block; returns false at the end of the last input. Throws UserError for an input
+  // that is not text.
   bool next(LineBlock& block);
 
   std::uint64_t text_bytes() const { return text_bytes_; }      // decompressed, so far
@@ -48,12 +57,15 @@ class LineBlocks {
  private:
   bool fill(LineBlock& block);
   void skip_rest_of_line(LineBlock& block);
+  std::size_t end_of_last_record(LineBlock& block, bool ended) const;
 
   std::vector<std::string> paths_;
+  TextRules rules_;
   std::size_t block_bytes_;
   std::size_t input_ = 0;
   std::unique_ptr<ByteSource> source_;
   bool started_ = false;     // part of this input was already returned
+  bool returns_ = false;     // lines of this input end with carriage returns
   bool skipping_ = false;    // the start of the line was too long
   std::vector<char> carry_;  // the start of a line whose end has not been read
   std::uint64_t text_bytes_ = 0;

@@ -5,7 +5,6 @@
 #include <unordered_map>
 
 #include "lazydp/data/text/convert.h"
-#include "lazydp/data/text/line_parser.h"
 #include "lazydp/data/text/lines.h"
 
 namespace lazydp {
@@ -15,23 +14,25 @@ namespace {
 using ValueCounts = std::vector<std::unordered_map<std::uint64_t, std::uint64_t>>;
 
 // Counts the values of good lines; the others are reported when they are converted.
-ValueCounts count_values(const Schema& schema, const std::vector<std::string>& inputs) {
+ValueCounts count_values(const Schema& schema, const std::vector<std::string>& inputs,
+                         const TextFormat& format) {
   ValueCounts counts(schema.tables().size());
   std::vector<Lookup> lookups;
-  LineParser parser(schema, std::numeric_limits<std::size_t>::max(), &lookups);
+  const auto parser = format.make_parser(schema, std::numeric_limits<std::size_t>::max(), &lookups);
   Records records{RecordLayout(schema)};
-  LineBlocks blocks(inputs);
+  LineBlocks blocks(inputs, format.rules);
   LineBlock block;
   while (blocks.next(block)) {
-    bool header = block.starts_input && schema.header;
-    for (std::string_view rest = block.text; !rest.empty(); header = false) {
-      const std::size_t end = rest.find('\n');
-      std::string_view line = rest.substr(0, end);
-      rest.remove_prefix(end + 1);
-      if (line.ends_with('\r')) line.remove_suffix(1);
-      if (header || line.empty() || line.size() > kMaxLineBytes) continue;
+    bool first = block.starts_input;
+    for (std::string_view rest = block.text; !rest.empty(); first = false) {
+      const std::size_t length = format.rules.ends.first(rest, true);
+      std::string_view record = rest.substr(0, length - 1);
+      rest.remove_prefix(length);
+      if (record.ends_with('\r')) record.remove_suffix(1);
+      if (record.empty() || record.size() > kMaxLineBytes || (!first && parser->is_header(record)))
+        continue;
       lookups.clear();
-      if (parser.parse(line, records)) continue;
+      if (first ? parser->parse_first(record, records) : parser->parse(record, records)) continue;
       for (const Lookup& lookup : lookups) ++counts[lookup.table][lookup.hash];
       records.clear();
     }
@@ -42,8 +43,8 @@ ValueCounts count_values(const Schema& schema, const std::vector<std::string>& i
 }  // namespace
 
 Schema learn_vocabulary(const Schema& schema, const std::vector<std::string>& inputs,
-                        std::uint64_t min_count) {
-  const ValueCounts counts = count_values(schema, inputs);
+                        std::uint64_t min_count, const TextFormat& format) {
+  const ValueCounts counts = count_values(schema, inputs, format);
   Schema learned = schema;
   std::size_t table = 0;
   for (Column& column : learned.columns) {
