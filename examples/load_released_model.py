@@ -10,6 +10,7 @@ import json
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from datetime import datetime, timezone
 from pathlib import Path
 
 import torch
@@ -54,6 +55,14 @@ class Dlrm(nn.Module):
         return logits + features[:, 1:, 0].sum(dim=1) if self.linear else logits
 
 
+def number_of(text: str) -> float:
+    """Return the number that digits, digits in groups (1,234), or a time in UTC say."""
+    if text[4:5] == "-" and text[:4].isdigit():
+        time = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        return (time if time.tzinfo else time.replace(tzinfo=timezone.utc)).timestamp()
+    return float(text.replace(",", ""))
+
+
 class Column:
     """How the values of one column become rows of a table: docs/serving.md."""
 
@@ -68,7 +77,9 @@ class Column:
         value = value and value.strip(" ") if self.trim else value
         if value is None or value in self.missing:
             return 0.0
-        number = float(int(value) if self.column.get("integer") else float(value))
+        number = number_of(value)
+        if self.column.get("integer"):
+            number = float(int(value.replace(",", "")))
         return math.log1p(max(0.0, number)) if self.column["transform"] == "log" else number
 
     def rows(self, value: str | None) -> list[int]:
@@ -84,7 +95,7 @@ class Column:
         if self.column.get("hexadecimal"):
             key = int(value, 16).to_bytes(8, "little")
         if "bucket" in self.column:
-            bucket = math.floor(float(value) / self.column["bucket"])
+            bucket = math.floor(number_of(value) / self.column["bucket"])
             key = bucket.to_bytes(8, "little", signed=True)
         hashed = self.hash(key, self.seed)
         if "vocabulary" in self.column:

@@ -3,7 +3,7 @@
 from lazydp import PrivacyEngine  # was: from opacus import PrivacyEngine
 
 A name is imported when it is first used, so that a program which only scores (`lazydp.load`) needs
-NumPy and no torch.
+NumPy, and one that only converts (`lazydp.convert`) not even that, and neither torch.
 """
 
 from importlib import import_module as _import_module
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lazydp import privacy
     from lazydp._native import InternalError, IoError, PrivacyError, UserError
     from lazydp.auditing import AuditResult, audit, audit_one_run
+    from lazydp.converting import convert
     from lazydp.serving.onnx_export import export_onnx, onnx_inputs
     from lazydp.serving.served_model import ServedModel, load
     from lazydp.tables.table_sgd import sgd_group
@@ -27,6 +28,7 @@ _WITHOUT_TORCH = {
     "IoError": "lazydp._native",
     "PrivacyError": "lazydp._native",
     "UserError": "lazydp._native",
+    "convert": "lazydp.converting",
     "ServedModel": "lazydp.serving.served_model",
     "export_onnx": "lazydp.serving.onnx_export",
     "onnx_inputs": "lazydp.serving.onnx_export",
@@ -51,6 +53,7 @@ __all__ = [
     "UserError",
     "audit",
     "audit_one_run",
+    "convert",
     "export_onnx",
     "load",
     "onnx_inputs",

@@ -148,3 +148,20 @@ class ExampleEncoder:
     def encode(
         self, columns: list[list[str | None] | None], examples: int
     ) -> tuple[NDArray[float32], list[tuple[NDArray[int64], NDArray[int64]]]]: ...
+
+class BadRow:
+    row: int
+    reason: str
+
+class Conversion:
+    rows: int
+    examples: int
+    positives: int
+    bad_rows: int
+    first_bad: list[BadRow]
+    stopped: bool
+    file_bytes: int
+
+def convert(
+    stream: object, output: str, schema: str, salt: int | None = None, max_bad_rows: int = 0
+) -> Conversion: ...

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 FOLDERS = "serving noise accounting loading layers tables training".split()
-PUBLIC = ["privacy", "auditing"]
+PUBLIC = ["privacy", "auditing", "converting"]
 
 
 def imported(tree: ast.Module) -> Iterator[tuple[int, str]]:

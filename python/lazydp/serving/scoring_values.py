@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -21,16 +22,47 @@ def is_read(column: Column) -> bool:
     return column["role"] in _READ
 
 
-def text_of(value: object) -> str | None:
+_TIMES = (datetime.date, datetime.time, datetime.timedelta, np.datetime64, np.timedelta64)
+_EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.timezone.utc)
+
+
+def _seconds_of(value: Any) -> float:
+    """Return the seconds of a time since 1970, in UTC without a zone, or since midnight."""
+    if isinstance(value, datetime.datetime):
+        known = value if value.tzinfo else value.replace(tzinfo=datetime.timezone.utc)
+        return float((known - _EPOCH) / datetime.timedelta(seconds=1))
+    if isinstance(value, datetime.date):
+        return value.toordinal() * 86400.0 - _EPOCH.toordinal() * 86400.0
+    if isinstance(value, datetime.time):
+        return value.hour * 3600 + value.minute * 60 + value.second + value.microsecond / 1e6
+    if isinstance(value, np.datetime64):
+        value = value - np.datetime64(0, "s")
+    second = np.timedelta64(1, "s") if isinstance(value, np.timedelta64) else None
+    return float(value / (second or datetime.timedelta(seconds=1)))
+
+
+def text_of(value: object, *, as_number: bool = False) -> str | None:
     """Return the text that a log would have for a value; None for a missing one.
 
     A whole float is written as a whole number, because data frames turn the ids of a column in
-    which one is missing into floats.
+    which one is missing into floats. Where the column is a number, True is 1 and a time its seconds
+    since 1970.
     """
     if value is None or isinstance(value, str):
         return value
+    if type(value).__name__ in ("NAType", "NaTType"):  # pandas
+        return None
     if isinstance(value, (bool, np.bool_)):
-        raise UserError(f"{value} is neither text nor a number; give the text that the log had")
+        if as_number:
+            return "1" if value else "0"
+        raise UserError(
+            f"{value} is neither text nor a number; give the text that the log had ('true' or "
+            "'false' if it came from JSON or Arrow)"
+        )
+    if isinstance(value, _TIMES):
+        if as_number:
+            return None if value != value else text_of(_seconds_of(value))
+        raise UserError(f"{value} is a time; give the text that the log had")
     if isinstance(value, (int, np.integer)):
         return str(int(value))
     if isinstance(value, (float, np.floating)):
@@ -38,8 +70,6 @@ def text_of(value: object) -> str | None:
         if number != number:
             return None
         return str(int(number)) if abs(number) < _EXACT and number.is_integer() else str(value)
-    if type(value).__name__ in ("NAType", "NaTType"):  # pandas
-        return None
     raise UserError(
         f"a value is of type {type(value).__name__}; it must be text, a number or None "
         "(for a multi column also a list of these)"
@@ -67,7 +97,8 @@ def texts_of(values: Iterable[object], column: Column, trim: bool) -> Texts:
                 for value in values
             ]
         else:
-            texts = [text_of(value) for value in values]
+            as_number = column["role"] == "dense" or bool(column.get("bucket"))
+            texts = [text_of(value, as_number=as_number) for value in values]
     except UserError as error:
         raise UserError(f"column '{name}': {error}") from None
     return [text and text.strip(" ") for text in texts] if trim else texts

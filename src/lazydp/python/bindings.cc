@@ -1,5 +1,5 @@
-// The extension lazydp._native: the noise engine and the accountants, on tensors' own memory, and
-// the encoder of values to be scored.
+// The extension lazydp._native: the noise engine and the accountants, on tensors' own memory, the
+// encoder of values to be scored, and the conversion of tables to data files.
 
 #include "lazydp/python/bindings.h"
 
@@ -25,4 +25,5 @@ NB_MODULE(_native, module) {
   lazydp::bind_privacy(module);
   lazydp::bind_audit(module);
   lazydp::bind_serving(module);
+  lazydp::bind_convert(module);
 }

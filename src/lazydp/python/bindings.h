@@ -30,5 +30,6 @@ void bind_tables(nb::module_& module);
 void bind_privacy(nb::module_& module);
 void bind_audit(nb::module_& module);
 void bind_serving(nb::module_& module);
+void bind_convert(nb::module_& module);
 
 }  // namespace lazydp

@@ -1,5 +1,6 @@
 """lazydp.load() scores values as `lazydp predict` scores their text."""
 
+import datetime
 import json
 import re
 import runpy
@@ -79,6 +80,17 @@ def test_arrow_tables_score(run_folder, expected):
     close(lazydp.load(run_folder).score(arrow.Table.from_pylist(TEXTS)), expected)
 
 
+def test_times_and_truth_values_score_where_the_schema_has_a_number(run_folder):
+    model = lazydp.load(run_folder)
+    when = datetime.datetime(2024, 2, 29, 12, 30, 15, tzinfo=datetime.timezone.utc)
+    berlin = when.astimezone(datetime.timezone(datetime.timedelta(hours=1)))
+    moments = [when, berlin, when.replace(tzinfo=None), np.datetime64("2024-02-29T12:30:15")]
+    scores = model.score([TEXTS[0] | {"time": t} for t in [*moments, "1709209815", 1709209815]])
+    close(scores, np.full(len(scores), scores[0]))
+    truths = model.score([TEXTS[0] | {"age": age} for age in (True, 1, np.False_, "0")])
+    close(truths[::2], truths[1::2])
+
+
 def test_the_module_with_the_hash_inside_scores_the_same(run_folder, expected):
     """Its hash is another implementation of XXH3, its forward pass is PyTorch's."""
     pytest.importorskip("xxhash")
@@ -104,6 +116,7 @@ BAD = [
     ({"user": True}, "column 'user': True is neither text nor a number"),
     ({"user": ["a"]}, "column 'user': a value is of type list"),
     ({"tags": ["a|b"]}, "column 'tags': the value 'a|b' holds"),
+    ({"ad": datetime.date(2024, 1, 1)}, "column 'ad': 2024-01-01 is a time"),
     ({"tags": object()}, "column 'tags': a value is of type object"),
 ]
 
