@@ -4,6 +4,8 @@ import re
 import runpy
 from pathlib import Path
 
+import pyarrow.csv
+import pyarrow.parquet
 import pytest
 import torch
 from torch import nn
@@ -45,15 +47,24 @@ def test_by_user():
 PAGES = [
     "README.md",
     "docs/auditing.md",
+    "docs/data.md",
     "docs/migrating-from-opacus.md",
     "docs/streaming.md",
     "docs/tutorial-pytorch.md",
 ]
 
 
+def write_ratings(folder):
+    """Write the log that pages convert: the example's ratings, as Parquet, with their schema."""
+    ratings = pyarrow.csv.read_csv(ROOT / "examples/ratings.csv")
+    pyarrow.parquet.write_table(ratings, folder / "log.parquet")
+    (folder / "schema.toml").write_text((ROOT / "examples/ratings.toml").read_text())
+
+
 @pytest.mark.parametrize("page", PAGES)
-def test_snippets_run(page):
+def test_snippets_run(page, tmp_path):
     """Blocks of a page run one after the other, as its reader would type them."""
+    write_ratings(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.S)
     assert blocks
     model = build("bag_sum")
