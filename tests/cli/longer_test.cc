@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <random>
 
 #include "tests/cli/child.h"
@@ -63,6 +64,42 @@ TEST_F(Longer, LostBeforeItsConfigItIsWhatItWasAndCanStillBeTrainedFurther) {
   ASSERT_EQ(resumed(left("b", false), {"--steps", "12"}).code, 0);
   EXPECT_EQ(weights(at_, "b/model"), weights(at_, "twelve/model"));
   EXPECT_EQ(ledger(at_, "b"), std::vector<int>{12});
+}
+
+// Returns what is in the files of a folder.
+std::map<std::string, std::string> files_of(const fs::path& folder) {
+  std::map<std::string, std::string> all;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (entry.is_regular_file()) all[entry.path().string()] = contents(entry.path());
+  }
+  return all;
+}
+
+// A dry run tells what the resumed run then claims, and writes nothing.
+TEST(ResumeDryRun, SaysWhatComesBeforeAnythingIsWritten) {
+  const Workplace at;
+  ASSERT_EQ(
+      at.run(tiny({"train", "--quiet", "--noise-multiplier", "1", "--steps", "6", "--out", "run"}))
+          .code,
+      0);
+  const auto before = files_of(at / "run");
+  for (const Words& more :
+       {Words{"--more-steps", "6"}, Words{"--steps", "9", "--clip-norm", "0.5", "--branch"}}) {
+    const auto told = at.json(Words{"resume", "run", "--dry-run"} + more);
+    ASSERT_EQ(at.last().code, 0) << at.last().err;
+    EXPECT_EQ(told.at("steps_taken"), 6);
+    EXPECT_TRUE(files_of(at / "run") == before);
+    fs::remove_all(at / "copy");
+    fs::copy(at / "run", at / "copy", fs::copy_options::recursive);
+    ASSERT_EQ(at.run(Words{"resume", "copy", "--quiet"} + more).code, 0) << at.last().err;
+    const auto card = nlohmann::json::parse(contents(at / "copy/model/card.json"));
+    EXPECT_DOUBLE_EQ(told.at("epsilon"), card.at("claim").at("epsilon"));
+    EXPECT_EQ(told.at("steps"), more[1] == "6" ? 12 : 9);
+  }
+  EXPECT_EQ(at.run({"resume", "run", "--dry-run"}).code, 2) << "it is finished";
+  EXPECT_NE(
+      at.run({"resume", "run", "--dry-run", "--more-steps", "1"}).out.find("6 taken, 1 to come"),
+      std::string::npos);
 }
 
 TEST_F(Longer, LostAfterItsConfigItGoesOnToTheNewNumberOfSteps) {

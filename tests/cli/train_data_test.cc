@@ -93,6 +93,24 @@ TEST_F(TrainOnUsers, ADryRunSaysWhatAUnitSends) {
   EXPECT_EQ(json["a_unit_sends"], "all of its examples, whose mean gradient is clipped as a whole");
 }
 
+TEST_F(TrainOnUsers, TakesTheDataBesideTheFlagsAndRatesByEitherName) {
+  const Words flags = {"--steps", "2", "--batch", "20", "--dry-run"};
+  const auto named = place_.json(Words{"train", "--data", "a.ldp", "--lr", "0.25"} + flags);
+  ASSERT_EQ(place_.last().code, 0) << place_.last().err;
+  auto beside = place_.json(Words{"train", "a.ldp", "--learning-rate", "0.25"} + flags);
+  ASSERT_EQ(place_.last().code, 0) << place_.last().err;
+  EXPECT_EQ(beside["table_rate"], 0.25);
+  for (const char* timing : {"step_ms", "seconds"}) beside[timing] = named[timing];
+  EXPECT_EQ(beside, named);
+  EXPECT_EQ(place_.run(Words{"train", "a.ldp", "--data", "a.ldp"} + flags).code, 0);
+  const Ran both = place_.run(Words{"train", "a.ldp", "--data", "b.ldp"} + flags);
+  EXPECT_EQ(both.code, 2);
+  EXPECT_NE(both.err.find("data is 'b.ldp', and 'a.ldp' stands beside the flags"),
+            std::string::npos);
+  EXPECT_EQ(place_.run(Words{"train", "a.ldp", "b.ldp"} + flags).code, 2);
+  EXPECT_EQ(place_.run(Words{"train", "none.ldp"} + flags).code, 4);
+}
+
 TEST_F(TrainOnUsers, ShowsTheAreaWithinUsers) {
   const auto json = place_.json({"train", "--data", "a.ldp", "--privacy-unit", "user", "--batch",
                                  "20", "--steps", "4", "--out", "g", "--eval-every", "2"});

@@ -143,6 +143,7 @@ constexpr std::array kFlags = {
          "the same in passes over the data", false},
 
     Flag{"--lr", &G::lr, kTrain, "RATE", kTraining, "learning rate of the tables"},
+    Flag{"--learning-rate", &G::lr, kTrain, "RATE", kTraining, "another name of --lr", false},
     Flag{"--dense-lr", &G::dense_lr, kTrain, "RATE", kTraining, "learning rate of the MLPs"},
     Flag{"--lr-schedule", &G::lr_schedule, kTrain | kAudit, "SCHEDULE", kTraining,
          "constant, linear, poly:POWER, cosine or step:EVERY:FACTOR, each optionally after "
@@ -236,7 +237,7 @@ constexpr std::array kFlags = {
     Flag{"--quick", &G::quick, kPaper, "", kRun, "tables of 1 GB, under a quarter of an hour"},
     Flag{"--max-table-gb", &G::max_table_gb, kPaper, "N", kRun,
          "the largest tables instead; three quarters of the free memory, at most the paper's 96"},
-    Flag{"--dry-run", &G::dry_run, train_flags, "", kRun,
+    Flag{"--dry-run", &G::dry_run, kTrain, "", kRun,
          "says what the run would claim, need and take, and trains nothing", false},
     Flag{"--dry-run", &G::dry_run, kTune, "", kRun,
          "says what the search would cost and how much noise it needs, and trains nothing", false},

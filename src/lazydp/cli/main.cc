@@ -33,8 +33,8 @@ void manual(const FlagTexts& given);
 constexpr std::array kVerbs = {
     Verb{"train", train_flags,
          "train a model on a data file or a synthetic task: progress, AUC, epsilon, speed",
-         "lazydp train --algorithm lazydp --model small --epochs 10 --json run.json", train, "",
-         Ranks::several},
+         "lazydp train --algorithm lazydp --model small --epochs 10 --json run.json", train,
+         "[DATA]", Ranks::several},
     Verb{"resume", resume_flags, "go on with a run that was interrupted, or train it further",
          "lazydp resume runs/first", resume, "DIR", Ranks::several},
     Verb{"release", release_flags, "settle every row of a run and write the model that may go out",

@@ -88,12 +88,13 @@ std::string training_in_words(const RunOptions& options) {
 
 }  // namespace
 
-void dry_run(const RunOptions& options, const Output& output) {
+void dry_run(const RunOptions& options, const Progressed& so_far, const Output& output) {
   const Plan& plan = options.plan;
   const bool units = options.task.file && options.task.file->units;
-  const Step last = last_affordable_step(plan, at_beginning(plan));
-  require_affordable(plan, 0, last);
-  const Ledger ledger = ledger_through(plan, at_beginning(plan), last);
+  const Step last = last_affordable_step(plan, so_far);
+  require_affordable(plan, so_far.now, last);
+  const Step to_come = last - so_far.now;
+  const Ledger ledger = ledger_through(plan, so_far, last);
   const std::string why = no_claim(plan, !options.seed, options.sampling);
   const double cost = why.empty() ? epsilon(ledger, options.delta, plan.accountant) : 0.0;
   if (!plan.budget) warn_of_large_epsilon(cost);
@@ -114,13 +115,16 @@ void dry_run(const RunOptions& options, const Output& output) {
                        "), noise multiplier " + shortest(plan.mechanism.noise_multiplier) +
                        ", sampling rate " + shortest(plan.mechanism.sampling_rate)
                  : "no claim: " + why)
+         << (so_far.now == 0 ? ""
+                             : "\n  steps    " + with_commas(so_far.now) + " taken, " +
+                                   with_commas(to_come) + " to come")
          << "\n  training " << training_in_words(options)
          << (beginning.empty() ? "" : "\n  begins   " + beginning) << "\n  memory   "
          << human_bytes(needs.total()) << " of "
          << human_bytes(static_cast<double>(available_memory())) << " available (tables "
          << human_bytes(needs.tables) << ", history " << human_bytes(needs.history) << ")\n"
-         << "  time     about " << human_duration(seconds * last) << " (" << fixed(seconds * 1e3, 1)
-         << " ms a step)\n"
+         << "  time     about " << human_duration(seconds * to_come) << " ("
+         << fixed(seconds * 1e3, 1) << " ms a step)\n"
          << "What no flag says was chosen from the number of records, the budget and the schema, "
             "never from the data.\n"
          << "Nothing was trained, and no data was read.\n";
@@ -139,7 +143,8 @@ void dry_run(const RunOptions& options, const Output& output) {
                {"interaction", interaction_name(options.model.shape.interaction)},
                {"memory_bytes", needs.total()},
                {"step_ms", seconds * 1e3},
-               {"seconds", seconds * last},
+               {"seconds", seconds * to_come},
+               {"steps_taken", so_far.now},
                {"dry_run", true}};
   if (units) json["a_unit_sends"] = sent_in_words(plan.examples_per_unit);
   output.write(json);

@@ -14,6 +14,7 @@
 #include "lazydp/train/claim.h"
 #include "lazydp/train/evaluation.h"
 #include "lazydp/train/memory_needs.h"
+#include "lazydp/train/plan.h"
 
 namespace lazydp::cli {
 
@@ -84,10 +85,10 @@ ReleasedModel release_run(const RunOptions& options, std::unique_ptr<Trainer> tr
                           PersistentRun& kept, const std::optional<Metrics>& metrics,
                           Progress& progress);
 
-// Reports what a run would claim, and which memory, disk space and time it would need, without
-// training. Reads no data. The time is measured on a few steps on made-up look-ups in tables of at
-// most a gigabyte, which are thrown away; the time of eager noise grows with the tables and is
-// scaled up.
-void dry_run(const RunOptions& options, const Output& output);
+// Reports what a run that has done `so_far` would claim, and which memory and time it would need,
+// without training. Reads no data. The time is measured on a few steps on made-up look-ups in
+// tables of at most a gigabyte, which are thrown away; the time of eager noise grows with the
+// tables and is scaled up.
+void dry_run(const RunOptions& options, const Progressed& so_far, const Output& output);
 
 }  // namespace lazydp::cli

@@ -7,10 +7,12 @@
 #include "lazydp/base/error.h"
 #include "lazydp/base/io/atomic_file.h"
 #include "lazydp/base/io/folder.h"
+#include "lazydp/base/text/json.h"
 #include "lazydp/base/text/toml.h"
 #include "lazydp/cli/config.h"
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/data/schema_json.h"
+#include "lazydp/release/card.h"
 
 namespace lazydp::cli {
 namespace {
@@ -111,6 +113,25 @@ RunDirectory RunDirectory::existing(const std::string& path) {
 
 bool RunDirectory::released() const {
   return exists(model() + "/card.json");
+}
+
+void RunDirectory::put_aside_model() const {
+  if (!released()) return;
+  const Json card = verified_card(model());
+  std::uint64_t steps = 0;
+  for (const Json& event : card.at("ledger")) steps += natural<std::uint64_t>(event.at("steps"));
+  const Json::json_pointer before("/plan/initial_model/ledger");
+  if (card.contains(before)) {
+    for (const Json& event : card[before]) steps -= natural<std::uint64_t>(event.at("steps"));
+  }
+  const std::string name = model() + "-step-" + std::to_string(steps);
+  // The name is taken if a run was ended right here, continued and released the same model again.
+  std::error_code error;
+  fs::rename(model(), name, error);
+  for (int again = 2; error == std::errc::directory_not_empty && again < 100; ++again) {
+    fs::rename(model(), name + "-" + std::to_string(again), error);
+  }
+  if (error) throw IoError("cannot rename " + model() + ": " + error.message());
 }
 
 FlagTexts RunDirectory::config() const {

@@ -42,6 +42,9 @@ class RunDirectory {
   std::string model() const { return path_ + "/model"; }
   bool released() const;
 
+  // Keeps a model that was released before the run continues, under another name.
+  void put_aside_model() const;
+
   // Returns the flags that the run was given, or continues under.
   FlagTexts config() const;
   void write_config(const FlagTexts& given) const;

@@ -196,26 +196,6 @@ void calibrate_the_rest(const CheckpointHead& head, RunOptions& options, FlagTex
   wanted.dense_lr = exact_text(options.plan.dense_rate);
 }
 
-// Keeps a model that was released before the run continued, under another name.
-void put_aside_model(const RunDirectory& directory) {
-  if (ranks().rank() != 0 || !directory.released()) return;
-  const Json card = verified_card(directory.model());
-  std::uint64_t steps = 0;
-  for (const Json& event : card.at("ledger")) steps += natural<std::uint64_t>(event.at("steps"));
-  const Json::json_pointer before("/plan/initial_model/ledger");
-  if (card.contains(before)) {
-    for (const Json& event : card[before]) steps -= natural<std::uint64_t>(event.at("steps"));
-  }
-  const std::string name = directory.model() + "-step-" + std::to_string(steps);
-  // The name is taken if a run was ended right here, continued and released the same model again.
-  std::error_code error;
-  std::filesystem::rename(directory.model(), name, error);
-  for (int again = 2; error == std::errc::directory_not_empty && again < 100; ++again) {
-    std::filesystem::rename(directory.model(), name + "-" + std::to_string(again), error);
-  }
-  if (error) throw IoError("cannot rename " + directory.model() + ": " + error.message());
-}
-
 }  // namespace
 
 // Checks everything before anything is written: a refused command leaves the run's folder as it
@@ -245,10 +225,15 @@ void resume(const FlagTexts& given) {
   kept.lifetime = LifetimeRun::of(wanted, kept.directory);
   kept.open_checkpoint(back);
   kept.goes_on = [&kept, &wanted] {
-    put_aside_model(kept.directory);
+    if (ranks().rank() == 0) kept.directory.put_aside_model();
     kept.directory.write_config(wanted);
   };
-  if (!kept.from) return run_and_report(options, output, &kept);
+  const bool dry = asked(given.dry_run, "dry-run");
+  if (!kept.from) {
+    if (!dry) return run_and_report(options, output, &kept);
+    if (ranks().rank() == 0) dry_run(options, at_beginning(options.plan), output);
+    return;
+  }
 
   const CheckpointHead& head = kept.from->head();
   place_in_stream(head, options);
@@ -286,10 +271,16 @@ void resume(const FlagTexts& given) {
       if (!longer) require_same_settings(head.settings, begun);
       require_same_weights(before, options);
       require_whole(kept.directory);
-      Progress progress = output.progress();
-      settle_for(before, options, kept, progress);
-      kept.open_checkpoint();
+      if (!dry) {
+        Progress progress = output.progress();
+        settle_for(before, options, kept, progress);
+        kept.open_checkpoint();
+      }
     }
+  }
+  if (dry) {
+    if (ranks().rank() == 0) dry_run(options, so_far, output);
+    return;
   }
   ranks().barrier();  // all ranks have read the folder
   run_and_report(options, output, &kept);
