@@ -53,6 +53,7 @@ void lazydp::try_input(const std::uint8_t* data, std::size_t size) {
     }
     if (records.size() != examples) std::abort();
   });
+  if (size % 2 == 0) return;  // a guess takes as long as all that was before
   refuses_or([&] {
     log.put("u,y\nu1,1\nu2,0\n");
     const Guess guess = guess_schema(log.path(), &source);

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 7> kPositiveValues = {"1",    "+1",   "ye
 using Row = std::vector<std::string>;
 
 std::string sample_text(const std::string& path) {
-  LineBlocks blocks({path});
+  LineBlocks blocks({path}, {}, kSampleBytes);
   LineBlock block;
   if (!blocks.next(block)) return {};
   const std::size_t most = std::min(block.text.size(), kSampleBytes);

@@ -32,7 +32,8 @@ std::string joined(const std::vector<std::string>& names) {
 }  // namespace
 
 JoinedTable::JoinedTable(const JoinSource& source, const Schema& rules) : source_(source) {
-  LineBlocks blocks({source.path}, {.ends = RecordEnds(rules)});
+  constexpr std::size_t kBlockBytes = 2 * kMaxLineBytes;  // such files are mostly small
+  LineBlocks blocks({source.path}, {.ends = RecordEnds(rules)}, kBlockBytes);
   const RecordEnds ends(rules);
   LineBlock block;
   std::uint64_t number = 1;
