@@ -83,8 +83,8 @@ constexpr std::array kVerbs = {
          convert_parquet, "IN... OUT"},
     Verb{"generate", generate_flags, "write a synthetic task as a data file",
          "lazydp generate --synthetic click click.ldp", generate, "OUT"},
-    Verb{"inspect", inspect_flags, "what is in a data file", "lazydp inspect click.ldp --verify",
-         inspect, "FILE"},
+    Verb{"inspect", inspect_flags, "what is in a data file, a run's folder or a released model",
+         "lazydp inspect click.ldp --verify", inspect, "FILE"},
     Verb{"demo", demo_flags, "SGD and LazyDP on the click task, side by side", "lazydp demo", demo},
     Verb{"privacy epsilon", privacy_flags, "epsilon of a sampling rate, noise multiplier and steps",
          "lazydp privacy epsilon --sampling-rate 0.01 --noise-multiplier 1 --steps 1000 "

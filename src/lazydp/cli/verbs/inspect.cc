@@ -1,6 +1,7 @@
-// lazydp inspect: describes the contents of a data file.
+// lazydp inspect: describes the contents of a data file, or of a folder.
 
 #include <algorithm>
+#include <filesystem>
 #include <iomanip>
 #include <numeric>
 
@@ -83,6 +84,11 @@ void print_examples(std::ostream& out, const Batch& batch) {
 
 void inspect(const FlagTexts& given) {
   choose_threads(given);
+  std::error_code ignored;
+  if (std::filesystem::is_directory(given.operands.front(), ignored)) {
+    inspect_folder(given);
+    return;
+  }
   const DataFile data(given.operands.front());
   constexpr std::uint64_t kMostShown = 1'000'000'000;
   std::vector<ExampleId> shown(

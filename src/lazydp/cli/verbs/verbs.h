@@ -24,7 +24,7 @@ void convert_csv(const FlagTexts& given);     // converts separated text to a da
 void convert_jsonl(const FlagTexts& given);   // converts JSON lines to a data file, by a schema
 void convert_parquet(const FlagTexts& given);  // converts Parquet files to a data file, by a schema
 void generate(const FlagTexts& given);         // writes a synthetic task as a data file
-void inspect(const FlagTexts& given);          // describes a data file
+void inspect(const FlagTexts& given);          // describes a data file, a run or a model
 void privacy_epsilon(const FlagTexts& given);  // prints a mechanism's cost
 void privacy_noise(const FlagTexts& given);    // prints the least noise within a budget
 void privacy_steps(const FlagTexts& given);    // prints the most steps within a budget
@@ -34,6 +34,9 @@ void ledger(const FlagTexts& given);           // makes or prints a ledger of al
 void audit(const FlagTexts& given);            // attacks the claim
 void audit_one_run(const FlagTexts& given);    // attacks the claim at full size and in one run
 void algorithms(const FlagTexts& given);       // prints the table of the seven algorithms
+
+// Describes the folder of a run or of a released model: inspect() for folders.
+void inspect_folder(const FlagTexts& given);
 
 // Returns what `bench steps` measures. Throws UserError for options that cannot be measured, or do
 // not fit into memory.
