@@ -19,11 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 std::vector<Flag> flags_of_runs() {
   std::vector<Flag> flags;
   std::ranges::copy_if(all_flags(), std::back_inserter(flags), [](const Flag& flag) {
@@ -33,6 +28,11 @@ std::vector<Flag> flags_of_runs() {
 }
 
 }  // namespace
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
 
 std::string config_text(const FlagTexts& given) {
   std::string text;

@@ -14,6 +14,7 @@
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/metrics_log.h"
+#include "lazydp/cli/run/run_directory.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/release/card.h"
 
@@ -21,11 +22,6 @@ namespace lazydp::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
 
 void row(std::ostream& out, const char* label, const std::string& value) {
   out << "  " << std::left << std::setw(14) << label << value << "\n";
