@@ -64,28 +64,31 @@ bool LineBlocks::next(LineBlock& block) {
 
 // Fills `block`; returns false at the end of the input.
 bool LineBlocks::fill(LineBlock& block) {
-  block.buffer.resize(block_bytes_ + 1);  // room for the newline that the last line may lack
+  if (block.capacity <= block_bytes_) {
+    block.capacity = block_bytes_ + 1;  // room for the newline that the last line may lack
+    block.buffer = std::make_unique_for_overwrite<char[]>(block.capacity);
+  }
   block.then_too_long = false;
   block.input = input_;
-  std::copy(carry_.begin(), carry_.end(), block.buffer.begin());
+  char* const buffer = block.buffer.get();
+  std::copy(carry_.begin(), carry_.end(), buffer);
   const std::size_t carried = std::exchange(carry_, {}).size();
   const std::size_t room = block_bytes_ - carried;
-  const std::size_t got = source_->read({block.buffer.data() + carried, room});
+  const std::size_t got = source_->read({buffer + carried, room});
   text_bytes_ += got;
   std::size_t size = carried + got;
   const bool ended = got < room;
   block.starts_input = !std::exchange(started_, true);
   if (block.starts_input) {
-    const std::string_view first(block.buffer.data(), size);
+    const std::string_view first(buffer, size);
     require_text(first.substr(0, 256), paths_[input_], rules_.json);
     returns_ = ends_with_returns(first, rules_.ends.quotes());
   }
   if (returns_) {
-    const auto read = block.buffer.begin() + static_cast<std::ptrdiff_t>(carried);
-    std::replace(read, read + static_cast<std::ptrdiff_t>(got), '\r', '\n');
+    std::replace(buffer + carried, buffer + carried + got, '\r', '\n');
   }
-  if (ended && size > 0 && block.buffer[size - 1] != '\n') block.buffer[size++] = '\n';
-  block.text = {block.buffer.data(), size};
+  if (ended && size > 0 && buffer[size - 1] != '\n') buffer[size++] = '\n';
+  block.text = {buffer, size};
 
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   if (block.starts_input && block.text.starts_with(kByteOrderMark)) block.text.remove_prefix(3);

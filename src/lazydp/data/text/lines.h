@@ -18,7 +18,8 @@ namespace lazydp {
 
 // Whole records of one input, each with its newline.
 struct LineBlock {
-  std::vector<char> buffer;
+  std::unique_ptr<char[]> buffer;  // `capacity` bytes, not cleared: an input may have a few lines
+  std::size_t capacity = 0;
   std::string_view text;  // in `buffer`
   // The ends of some records, the last one included, where not every newline ends one.
   std::vector<std::size_t> record_ends;
