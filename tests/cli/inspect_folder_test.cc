@@ -22,7 +22,7 @@ TEST(InspectFolder, TellsAReleasedRunItsModelAndItsClaim) {
   EXPECT_EQ(run["released"], true);
   EXPECT_EQ(run["step"], 12);
   EXPECT_EQ(run["checkpoints"], nlohmann::json({"step-0000000012.settled"}));
-  EXPECT_NE(run["config"].get<std::string>().find("steps = 12"), std::string::npos);
+  EXPECT_NE(run["config"].get<std::string>().find("steps = \"12\""), std::string::npos);
   const auto card = nlohmann::json::parse(contents(at / "run/model/card.json"));
   EXPECT_EQ(run["claim"], card["claim"]);
 
