@@ -58,7 +58,7 @@ class NativeDenseNoise:
         self.normals, self.used = torch.empty(self.size), 0
         self.source.dense_normals(self.normals, self.step, 0)
 
-    def like(self, reference, std):
+    def of(self, parameter, reference, std):
         here = self.normals[self.used : self.used + reference.numel()]
         self.used += reference.numel()
         return -std * here.view_as(reference)  # a cell moves the weight, not the gradient
