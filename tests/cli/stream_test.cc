@@ -112,10 +112,10 @@ TEST(StreamTraining, RefusesWhatIsNotKnownToBePrivate) {
 class StreamRun : public testing::Test {
  protected:
   void SetUp() override {
-    place.write("schema.toml", kUserSchema);
-    place.write("log.csv", user_lines(4000));
+    place_.write("schema.toml", kUserSchema);
+    place_.write("log.csv", user_lines(4000));
     const Ran ran =
-        place.run({"convert", "csv", "--quiet", "--schema", "schema.toml", "log.csv", "log.ldp"});
+        place_.run({"convert", "csv", "--quiet", "--schema", "schema.toml", "log.csv", "log.ldp"});
     ASSERT_EQ(ran.code, 0) << ran.err;
   }
 
@@ -128,14 +128,14 @@ class StreamRun : public testing::Test {
   }
 
   nlohmann::json card(const std::string& run) const {
-    return nlohmann::json::parse(contents(place / (run + "/model/card.json")));
+    return nlohmann::json::parse(contents(place_ / (run + "/model/card.json")));
   }
 
-  Workplace place;
+  Workplace place_;
 };
 
 TEST_F(StreamRun, ClaimsTheBlockItIs) {
-  const Ran ran = place.run(train({"--epsilon", "4", "--out", "run"}));
+  const Ran ran = place_.run(train({"--epsilon", "4", "--out", "run"}));
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto said = card("run");
   EXPECT_EQ(said["sampling"], "stream");
@@ -151,34 +151,34 @@ TEST_F(StreamRun, ClaimsTheBlockItIs) {
 
 TEST_F(StreamRun, GoesOnWhereItStoppedBitForBit) {
   const Words seeded = {"--noise-multiplier", "1", "--seed", "5"};
-  ASSERT_EQ(place.run(train(seeded + Words{"--out", "whole"})).code, 0);
+  ASSERT_EQ(place_.run(train(seeded + Words{"--out", "whole"})).code, 0);
   const auto steps = card("whole")["ledger"][0]["steps"].get<int>();
   ASSERT_GT(steps, 30);
   // Ended by its file-size limit or by a signal, a run has a checkpoint; here it just stops early.
-  const Ran first = place.run(
+  const Ran first = place_.run(
       train(seeded + Words{"--out", "parts", "--checkpoint-every", "10", "--no-release"}));
   ASSERT_EQ(first.code, 0) << first.err;
-  const Ran back = place.run({"resume", "parts", "--previous", "--quiet", "--threads", "1"});
+  const Ran back = place_.run({"resume", "parts", "--previous", "--quiet", "--threads", "1"});
   ASSERT_EQ(back.code, 0) << back.err;
-  ASSERT_EQ(place.run({"release", "parts", "--quiet"}).code, 0);
-  EXPECT_EQ(weights(place, "parts/model"), weights(place, "whole/model"));
+  ASSERT_EQ(place_.run({"release", "parts", "--quiet"}).code, 0);
+  EXPECT_EQ(weights(place_, "parts/model"), weights(place_, "whole/model"));
 }
 
 // Another day's log begins at its first line, in a block of its own.
 TEST_F(StreamRun, GoesOnWithTomorrowsLog) {
-  place.write("next.csv", user_lines(4000, 100));
+  place_.write("next.csv", user_lines(4000, 100));
   ASSERT_EQ(
-      place.run({"convert", "csv", "--quiet", "--schema", "log.ldp", "next.csv", "next.ldp"}).code,
+      place_.run({"convert", "csv", "--quiet", "--schema", "log.ldp", "next.csv", "next.ldp"}).code,
       0);
-  ASSERT_EQ(place.run(train({"--noise-multiplier", "2", "--out", "run", "--disjoint-data"})).code,
+  ASSERT_EQ(place_.run(train({"--noise-multiplier", "2", "--out", "run", "--disjoint-data"})).code,
             0);
   const auto today = card("run");
   const Ran same =
-      place.run({"resume", "run", "--quiet", "--branch", "--more-epochs", "1", "--disjoint-data"});
+      place_.run({"resume", "run", "--quiet", "--branch", "--more-epochs", "1", "--disjoint-data"});
   EXPECT_EQ(same.code, 3) << same.err;
   EXPECT_NE(same.err.find("trained on before"), std::string::npos) << same.err;
-  const Ran more = place.run({"resume", "run", "--quiet", "--branch", "--data", "next.ldp",
-                              "--more-epochs", "1", "--disjoint-data"});
+  const Ran more = place_.run({"resume", "run", "--quiet", "--branch", "--data", "next.ldp",
+                               "--more-epochs", "1", "--disjoint-data"});
   ASSERT_EQ(more.code, 0) << more.err;
   const auto both = card("run");
   ASSERT_EQ(both["ledger"].size(), 2u);
@@ -187,38 +187,38 @@ TEST_F(StreamRun, GoesOnWithTomorrowsLog) {
               1e-9);
 
   // What was declared of one block is not taken to hold for the next.
-  const Ran again = place.run(
+  const Ran again = place_.run(
       {"resume", "run", "--quiet", "--branch", "--data", "log.ldp", "--more-epochs", "1"});
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_GT(card("run")["claim"]["epsilon"], both["claim"]["epsilon"]);
 }
 
 TEST_F(StreamRun, ProtectsUnitsThatTakePartAFewTimes) {
-  const Ran ran = place.run(train({"--privacy-unit", "user", "--epsilon", "4", "--out", "run",
-                                   "--unit-participations", "3", "--unit-gap", "5"}));
+  const Ran ran = place_.run(train({"--privacy-unit", "user", "--epsilon", "4", "--out", "run",
+                                    "--unit-participations", "3", "--unit-gap", "5"}));
   ASSERT_EQ(ran.code, 0) << ran.err;
   const auto said = card("run");
   EXPECT_EQ(said["plan"]["participation"]["times"], 3);
   EXPECT_EQ(said["plan"]["participation"]["separation"], 5);
   const std::string mechanism = said["claim"]["mechanism"];
   EXPECT_NE(mechanism.find("at most 3 steps, 5 or more apart"), std::string::npos) << mechanism;
-  const Ran disjoint = place.run(
+  const Ran disjoint = place_.run(
       train({"--privacy-unit", "user", "--epsilon", "4", "--disjoint-data", "--steps", "2"}));
   EXPECT_EQ(disjoint.code, 3) << disjoint.err;
 }
 
 TEST_F(StreamRun, SaysBeforeTrainingWhatItWouldClaim) {
-  const auto json = place.json(train({"--epsilon", "4", "--dry-run"}));
-  ASSERT_TRUE(json.contains("epsilon")) << place.last().err;
+  const auto json = place_.json(train({"--epsilon", "4", "--dry-run"}));
+  ASSERT_TRUE(json.contains("epsilon")) << place_.last().err;
   EXPECT_NEAR(json["epsilon"].get<double>(), 4.0, 0.01);
   EXPECT_GT(json["steps"], 30);
 }
 
 TEST_F(StreamRun, BallsInBinsTrainToo) {
-  const auto json = place.json({"train", "--data", "log.ldp", "--threads", "1", "--sampling",
-                                "balls-in-bins", "--batch", "90", "--epochs", "2",
-                                "--noise-multiplier", "2", "--correlation", "lambda"});
-  ASSERT_TRUE(json.contains("epsilon")) << place.last().err;
+  const auto json = place_.json({"train", "--data", "log.ldp", "--threads", "1", "--sampling",
+                                 "balls-in-bins", "--batch", "90", "--epochs", "2",
+                                 "--noise-multiplier", "2", "--correlation", "lambda"});
+  ASSERT_TRUE(json.contains("epsilon")) << place_.last().err;
   EXPECT_EQ(json["sampling"], "balls-in-bins");
   EXPECT_GT(json["epsilon"], 0.0);
 }

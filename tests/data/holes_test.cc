@@ -23,6 +23,7 @@ class Holes : public Converting {
   // Lines that can be told apart by their bucket of time.
   static std::vector<std::string> lines(int count) {
     std::vector<std::string> all;
+    all.reserve(static_cast<std::size_t>(count));
     for (int i = 0; i < count; ++i) {
       all.push_back("u" + std::to_string(i % 37) + "," + std::to_string(i) + ",a,yes,3");
     }

@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
 #include "lazydp/data/text/file_kind.h"
@@ -38,9 +42,10 @@ TEST_F(TextHabits, NamesFilesThatAreNoText) {
   EXPECT_TRUE(refused(std::string("PK\x03\x04\x14\0", 6)).starts_with("'in' is a zip file"));
   EXPECT_TRUE(refused("{\"user\": 1}\n").starts_with("'in' is JSON, not separated text"));
   EXPECT_TRUE(refused("[\n  {\"user\": 1}]\n").starts_with("'in' is JSON"));
-  EXPECT_TRUE(refused(gzipped("ARROW1\0\0")).starts_with("'in' is an Arrow file"));
-  EXPECT_TRUE(refused("\xff\xfe"
-                      "a\0,\0")
+  EXPECT_TRUE(refused(gzipped(std::string("ARROW1\0\0", 8))).starts_with("'in' is an Arrow file"));
+  EXPECT_TRUE(refused(std::string("\xff\xfe"
+                                  "a\0,\0",
+                                  6))
                   .starts_with("'in' is text in UTF-16"));
   EXPECT_EQ(file_kind("{6F9619FF-8B86-D011-B42D-00C04FC964FF},1"), nullptr);
   EXPECT_EQ(file_kind("[1],2"), nullptr);
@@ -124,9 +129,15 @@ TEST_F(TextHabits, TakesAHeaderInSomePartsOfALog) {
   const std::string header = "user,age,tags,y,time\n";
   const std::string first = "alice,1,a,yes,3\n";
   const std::string second = "bob,2,b,no,4\n";
+  const auto joined_up = [](std::initializer_list<std::string_view> parts) {
+    std::string text;
+    for (const std::string_view part : parts) text += part;
+    return text;
+  };
   for (const bool expected : {true, false}) {
     schema_.header = expected;
-    const std::string plain = file_of((expected ? header : "") + first + second);
+    const std::string_view begins = expected ? std::string_view(header) : "";
+    const std::string plain = file_of(joined_up({begins, first, second}));
     for (const auto& [one, two] :
          {std::pair(header + first, second), std::pair(first, header + second)}) {
       folder_.write("one", one);
@@ -138,9 +149,9 @@ TEST_F(TextHabits, TakesAHeaderInSomePartsOfALog) {
       EXPECT_TRUE(contents(folder_ / "out") == plain);
     }
     // Parts that were joined by `cat`: a header among lines leaves a hole, as a blank line would.
-    EXPECT_EQ(run(header + first + header + second).headers, 2u);
+    EXPECT_EQ(run(joined_up({header, first, header, second})).headers, 2u);
     const std::string joined = contents(folder_ / "out");
-    EXPECT_EQ(run((expected ? header : "") + first + "\n" + second).blank, 1u);
+    EXPECT_EQ(run(joined_up({begins, first, "\n", second})).blank, 1u);
     EXPECT_TRUE(contents(folder_ / "out") == joined);
   }
 }

@@ -37,7 +37,7 @@ Matrix dense_matrix(const std::vector<double>& bands, std::size_t steps) {
 // Returns the largest norm of a sum of columns over *every* set of at most `times` steps that are
 // at least `separation` apart.
 double largest_norm(const Matrix& m, const Participation& who, std::size_t first,
-                    std::vector<double> sum, std::uint64_t taken) {
+                    const std::vector<double>& sum, std::uint64_t taken) {
   double most = 0.0;
   for (const double x : sum) most += x * x;
   most = std::sqrt(most);

@@ -115,7 +115,7 @@ class SplitPairScorer final : public PairScorer {
       for (std::size_t i = begin; i < end; ++i) {
         for (std::size_t k = 0; k < own.size(); ++k) {
           const auto vector = features.row(i).subspan(own[k] * dim, dim);
-          std::ranges::copy(vector, side.vectors.row(i).begin() + k * dim);
+          std::ranges::copy(vector, side.vectors.row(i).subspan(k * dim, dim).begin());
           if (shape_.has_linear_term() && own[k] != 0) side.linear[i] += vector.front();
         }
       }

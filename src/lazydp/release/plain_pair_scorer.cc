@@ -21,7 +21,7 @@ class PlainPairScorer final : public PairScorer {
       for (std::size_t begin = 0; begin < items_->size; begin += kPairs) {
         const std::size_t end = std::min(begin + kPairs, items_->size);
         make_pairs(first + u, begin, end);
-        std::ranges::copy(model_.predict(pairs_), logits.row(u).begin() + begin);
+        std::ranges::copy(model_.predict(pairs_), logits.row(u).subspan(begin).begin());
       }
     }
   }

@@ -21,8 +21,8 @@ std::size_t buffers_of(Kind kind) {
   switch (kind) {
     case Kind::null: return 0;
     case Kind::fixed_list: return 1;
-    case Kind::text: return 3;
-    case Kind::text_view: return 3;  // and one for each buffer of text
+    case Kind::text:
+    case Kind::text_view: return 3;  // of a view, and one for each buffer of text
     default: return 2;
   }
 }
@@ -139,14 +139,22 @@ double ArrowValues::number(std::int64_t i) const {
 // Calls `read` with the whole numbers in memory, typed: once, not for each.
 template <class Read>
 void ArrowValues::with_integers(const Read& read) const {
-  const auto as = [&]<class Integer>(Integer) {
-    read(static_cast<const Integer*>(array_->buffers[1]) + first_);
-  };
+  const void* const values = array_->buffers[1];
+  const auto as = [&](const auto* typed) { read(typed + first_); };
+  const bool is_signed = type_->is_signed;
   switch (type_->bits) {
-    case 8: return type_->is_signed ? as(std::int8_t()) : as(std::uint8_t());
-    case 16: return type_->is_signed ? as(std::int16_t()) : as(std::uint16_t());
-    case 32: return type_->is_signed ? as(std::int32_t()) : as(std::uint32_t());
-    default: return type_->is_signed ? as(std::int64_t()) : as(std::uint64_t());
+    case 8:
+      return is_signed ? as(static_cast<const std::int8_t*>(values))
+                       : as(static_cast<const std::uint8_t*>(values));
+    case 16:
+      return is_signed ? as(static_cast<const std::int16_t*>(values))
+                       : as(static_cast<const std::uint16_t*>(values));
+    case 32:
+      return is_signed ? as(static_cast<const std::int32_t*>(values))
+                       : as(static_cast<const std::uint32_t*>(values));
+    default:
+      return is_signed ? as(static_cast<const std::int64_t*>(values))
+                       : as(static_cast<const std::uint64_t*>(values));
   }
 }
 
@@ -185,7 +193,8 @@ void ArrowValues::numbers(std::int64_t first, std::span<double> out) const {
 void ArrowValues::indices(std::int64_t first, std::span<std::int64_t> out) const {
   with_integers([&](const auto* values) {
     for (std::size_t k = 0; k < out.size(); ++k) {
-      out[k] = static_cast<std::int64_t>(values[first + static_cast<std::int64_t>(k)]);
+      // + makes an int of a number of eight bits, which is no character.
+      out[k] = static_cast<std::int64_t>(+values[first + static_cast<std::int64_t>(k)]);
     }
   });
   mark_nulls(first, std::int64_t{-1}, out);

@@ -20,7 +20,7 @@ struct Named {
 };
 
 const std::array<Named, 21>& simple_types() {
-  static const std::array<Named, 21> kTypes = {{
+  static const std::array<Named, 21> types = {{
       {"n", {.kind = Kind::null}},
       {"b", {.kind = Kind::boolean}},
       {"c", {.kind = Kind::integer, .bits = 8}},
@@ -43,7 +43,7 @@ const std::array<Named, 21>& simple_types() {
       {"+l", {.kind = Kind::list, .bits = 32}},
       {"+L", {.kind = Kind::list, .bits = 64}},
   }};
-  return kTypes;
+  return types;
 }
 
 // Parses "tsu:Europe/Berlin", "tDs", "ttm" and the like; the zone only says how a time is shown.

@@ -109,6 +109,7 @@ class OneMixture {
     const double aim = estimate(delta);
     const double risk = risk_ / kTries.size();
     std::vector<double> rates;
+    rates.reserve(kTries.size());
     for (const double factor : kTries) {
       rates.push_back(expected(divergence_, factor * aim, draws_, risk).rate);
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "lazydp/base/parallel.h"
@@ -53,7 +54,7 @@ double BinsDivergence::without_from_with(double epsilon) const {
     if (!(variance > 0 && mean > 0)) break;
     // The output that is nearest to 0 among those at which the option is worth something.
     const double reach = -mean / variance;
-    double largest = -INFINITY;
+    double largest = -std::numeric_limits<double>::infinity();
     std::vector<double> next(n);
     for (std::size_t i = 0; i < n; ++i) {
       next[i] = reach * seen[i] - precision * mixture_.squares()[i] / 2;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/parallel.h"
@@ -75,7 +76,7 @@ namespace {
 double log_mean_exp(const BinMixture& mixture, std::span<const double> y, double a, double sigma) {
   const double half = a * a / (2 * sigma * sigma);
   const std::span<const double> squares = mixture.squares();
-  double largest = -INFINITY;
+  double largest = -std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < y.size(); ++i) {
     largest = std::max(largest, a * y[i] - half * squares[i]);
   }
