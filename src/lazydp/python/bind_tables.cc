@@ -101,6 +101,7 @@ MergedRows merge(const std::vector<Call>& calls, const Integers& starts, const D
   check(!groups.empty() && groups[0] == 0 && std::ranges::is_sorted(groups),
         "groups of examples ascend from 0");
   std::vector<TableCall> views;
+  views.reserve(calls.size());
   for (const Call& call : calls) views.push_back(view_of(call, groups.back()));
   RowGradients rows = merge_rows(views, groups, span_of(squared));
   MergedRows out{.once = {},
