@@ -106,11 +106,6 @@ Json with_digest(Json card, const std::string& digest) {
   return card;
 }
 
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return std::filesystem::exists(path, ignored);
-}
-
 }  // namespace
 
 ReleasedModel::ReleasedModel(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,

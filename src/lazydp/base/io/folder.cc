@@ -21,6 +21,11 @@ constexpr const char* kLock = "lock";
 
 }  // namespace
 
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
 void make_folder(const std::string& path, mode_t mode) {
   if (mkdir(path.c_str(), mode) != 0 && errno != EEXIST) {
     throw system_failure("cannot make " + path);

@@ -15,6 +15,9 @@ namespace lazydp {
 inline constexpr mode_t kReadableFolder = 0755;
 inline constexpr mode_t kOwnerFolder = 0700;
 
+// Returns whether there is a file or a folder of this name that can be seen.
+bool exists(const std::string& path);
+
 // Makes the folder unless it exists; one that exists keeps its mode. Throws IoError.
 void make_folder(const std::string& path, mode_t mode);
 

@@ -29,11 +29,6 @@ std::vector<Flag> flags_of_runs() {
 
 }  // namespace
 
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 std::string config_text(const FlagTexts& given) {
   std::string text;
   for (const Flag& flag : flags_of_runs()) {

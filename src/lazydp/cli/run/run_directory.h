@@ -56,9 +56,6 @@ class RunDirectory {
   std::optional<FolderLock> lock_;  // held by the first rank for all ranks
 };
 
-// Returns whether there is a file or a folder of this name that can be seen.
-bool exists(const std::string& path);
-
 // Returns the flags as TOML, without those that only decide where output goes or how fast a run is.
 std::string config_text(const FlagTexts& given);
 

@@ -21,11 +21,6 @@ constexpr const char* kTrials = "/trials";
 // The streams of a search's draws; those of a trial are addressed by its number.
 enum Draws : TableId { number_of_trials = 0, candidate = 1, score_noise = 2, key_of_trial = 3 };
 
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 void remove_folder(const std::string& path) {
   std::error_code error;
   fs::remove_all(path, error);

@@ -14,7 +14,6 @@
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/run/metrics_log.h"
-#include "lazydp/cli/run/run_directory.h"
 #include "lazydp/cli/verbs/verbs.h"
 #include "lazydp/release/card.h"
 
