@@ -41,6 +41,8 @@ class Dlrm(nn.Module):
         # The first number of every pooled vector also acts on the logit directly.
         self.linear = interaction == "linear+cat+dot"
         copied = dim * (len(rows) + 1) if self.concatenates else dim
+        # A calibrated score: scale * logit + shift.
+        self.scaling = shape.get("score_scaling", {"scale": 1.0, "shift": 0.0})
         self.top = layers([copied + pairs, *shape["top"]], relu_at_the_end=False)
 
     def forward(self, dense: Tensor, bags: list[tuple[Tensor, Tensor]]) -> Tensor:
@@ -52,7 +54,9 @@ class Dlrm(nn.Module):
         below = torch.tril_indices(features.shape[1], features.shape[1], offset=-1)
         copied = features.flatten(1) if self.concatenates else bottom
         logits = self.top(torch.cat([copied, dots[:, below[0], below[1]]], dim=1)).squeeze(1)
-        return logits + features[:, 1:, 0].sum(dim=1) if self.linear else logits
+        if self.linear:
+            logits = logits + features[:, 1:, 0].sum(dim=1)
+        return self.scaling["scale"] * logits + self.scaling["shift"]
 
 
 def number_of(text: str) -> float:

@@ -78,7 +78,9 @@ class _Graph:
                 )
                 for v in vectors[1:]
             ]
-            logits = self._node("Sum", logits, *first)
+            linear = self._node("Sum", *first)
+            scale = self._floats([float(self._model.linear_scale)])
+            logits = self._node("Add", logits, self._node("Mul", linear, scale))
         self._node("Squeeze", logits, self._constant([1]), output="logits")
         self._node("Sigmoid", "logits", output="scores")
         helper, floats = self._onnx.helper, self._onnx.TensorProto.FLOAT

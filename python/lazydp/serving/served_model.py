@@ -51,6 +51,14 @@ class ServedModel:
         weights = weights_of(folder)
         self.bottom = _layers(weights, "bottom", len(shape["bottom"]) - 1)
         self.top = _layers(weights, "top", len(shape["top"]))
+        # A calibrated score is scale * logit + shift: the last layer takes it in.
+        scaling = shape.get("score_scaling", {"scale": 1.0, "shift": 0.0})
+        self.linear_scale = np.float32(scaling["scale"])
+        weight, bias = self.top[-1]
+        self.top[-1] = (
+            weight * self.linear_scale,
+            bias * self.linear_scale + np.float32(scaling["shift"]),
+        )
         self.tables = [weights[f"tables.{k}.weight"] for k in range(len(shape["table_rows"]))]
         self.pools_by_mean = shape["pooling_mode"] == "mean"
         interaction = shape.get("interaction", "dot")
@@ -153,7 +161,7 @@ class ServedModel:
     def linear_term(self, vectors: Floats) -> Floats:
         """Return what the tables' rows add to the logits directly."""
         if self.adds_first_coordinates:
-            return np.asarray(vectors[:, 1:, 0].sum(axis=1))
+            return np.asarray(self.linear_scale * vectors[:, 1:, 0].sum(axis=1))
         return np.zeros(len(vectors), np.float32)
 
     def logits_of_hidden(self, hidden: Floats) -> Floats:

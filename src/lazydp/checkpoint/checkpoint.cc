@@ -64,6 +64,7 @@ void write_checkpoint(const std::string& path, Trainer& trainer, const Json& set
                       .settings = settings,
                       .seed = seed,
                       .spent = trainer.ledger(),
+                      .score_scaling = trainer.score_scaling(),
                       .no_claim = no_claim(trainer),
                       .unit = trainer.sampler().unit(),
                       .sections = tables ? sections_of(state, settled) : json_of(rows),
@@ -148,7 +149,8 @@ void CheckpointReader::restore(Trainer& trainer) {
     state.clock.restore(head_.clock, head_.step == 0 ? 0 : step_before_block(head_.spent));
   }
   state.dense_optimizer.begin_block_after(state.clock.before_block());
-  trainer.restore(head_.spent, no_claim_for(trainer.sampler().unit()));
+  trainer.restore(head_.spent, no_claim_for(trainer.sampler().unit()),
+                  head_.score_scaling);
 }
 
 }  // namespace lazydp

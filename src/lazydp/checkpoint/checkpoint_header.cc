@@ -9,6 +9,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/text/json.h"
+#include "lazydp/train/plan_json.h"
 
 namespace lazydp {
 
@@ -123,6 +124,7 @@ void write_head(SealedWriter& file, const CheckpointHead& head) {
                 {{"rule", head.optimizer.rule},
                  {"steps", head.optimizer.steps},
                  {"bytes", head.optimizer.bytes}}}};
+  if (head.score_scaling) json["score_scaling"] = json_of(*head.score_scaling);
   if (head.tables) json["tables"] = json_of(*head.tables);
   if (head.parts > 0) {
     json["save"] = head.save;
@@ -156,6 +158,9 @@ CheckpointHead read_head(SealedReader& file) {
     if (json.contains("parts")) head.parts = natural<int>(json.at("parts"));
     if (json.contains("clock_numbers")) {
       head.numbers_a_step = natural<std::uint8_t>(json.at("clock_numbers"));
+    }
+    if (json.contains("score_scaling")) {
+      head.score_scaling = score_scaling_from(json.at("score_scaling"));
     }
     if (json.contains("tables")) head.tables = stored_tables_from(json.at("tables"));
   } catch (const Json::exception& error) {

@@ -8,6 +8,7 @@
 
 #include "lazydp/checkpoint/sealed_file.h"
 #include "lazydp/embedding/storage/table_files.h"
+#include "lazydp/model/score_scaling.h"
 #include "lazydp/privacy/ledger_json.h"
 #include "lazydp/random/seed.h"
 
@@ -45,6 +46,7 @@ struct CheckpointHead {
   Json settings = {};    // the writer's; a run continues only under equal ones
   Seed seed;
   Ledger spent = {};
+  std::optional<ScoreScaling> score_scaling = {};  // of a model that is calibrated
   std::string no_claim = {};  // why nothing may be claimed for these steps; empty if something may
   std::string unit = {};      // the unit that they protect, in words
   Json sections = {};         // the sections that follow: names and sizes

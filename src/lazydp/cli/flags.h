@@ -21,6 +21,7 @@ struct FlagTexts {
   Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs, more_steps, more_epochs;
   Text correlation, unit_participations, unit_gap, disjoint_data;
   Text lr, dense_lr, lr_schedule, weight_decay, dense_optimizer, table_optimizer;
+  Text calibrate;
   Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
   Text epsilon, delta, force, accountant, seed;
   Text ledger, ledger_data, ledger_runs, withdraw;

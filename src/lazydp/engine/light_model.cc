@@ -40,6 +40,7 @@ void read_layers(const SafetensorsFile& file, const std::string& stack,
 LightModel::LightModel(const std::string& folder) {
   const Json card = verified_card(folder);
   shape_ = shape_on_card(card);
+  scaling_ = score_scaling_on_card(card);
   encoder_ = std::make_unique<ExampleEncoder>(schema_on_card(card));
   bottom_ = shape_.bottom_layers();
   top_ = shape_.top_layers();
@@ -142,7 +143,7 @@ float LightModel::logit(const Batch& batch, std::size_t example, std::span<Matri
     if (&layer != &top_.back()) relu(next);
     input.swap(next);
   }
-  return input.front() + linear;
+  return scaling_.of(input.front() + linear);
 }
 
 }  // namespace lazydp

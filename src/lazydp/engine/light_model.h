@@ -34,6 +34,7 @@ class LightModel {
            std::vector<float>& output) const;
 
   ModelShape shape_;
+  ScoreScaling scaling_;
   std::vector<LayerShape> bottom_, top_;
   std::vector<float> parameters_;
   std::vector<Table> tables_;

@@ -6,6 +6,7 @@
 
 #include "lazydp/base/text/json.h"
 #include "lazydp/export/safetensors.h"
+#include "lazydp/model/score_scaling.h"
 #include "lazydp/model/shape.h"
 #include "lazydp/train/plan_json.h"
 
@@ -23,6 +24,9 @@ Json verified_card(const std::string& folder);
 
 // Returns the shape on a model's card. Throws UserError for a shape that no model can have.
 ModelShape shape_on_card(const Json& card);
+
+// Returns how the logits of a card's model are scaled; not at all, unless the card says so.
+ScoreScaling score_scaling_on_card(const Json& card);
 
 // Opens the weights, and checks that the file has as many floats as the model: whatever else is
 // wrong, memory suffices for it. Throws UserError if it has not, IoError if it cannot be read.

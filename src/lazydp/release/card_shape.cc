@@ -30,4 +30,14 @@ ModelShape shape_on_card(const Json& card) {
   }
 }
 
+ScoreScaling score_scaling_on_card(const Json& card) {
+  const Json::json_pointer where("/model/score_scaling");
+  if (!card.contains(where)) return {};
+  try {
+    return score_scaling_from(card[where]);
+  } catch (const Json::exception& error) {
+    throw UserError(std::string("the card's score_scaling cannot be read: ") + error.what());
+  }
+}
+
 }  // namespace lazydp

@@ -7,11 +7,13 @@
 #include "lazydp/release/card.h"
 
 namespace lazydp {
-LoadedModel::LoadedModel(const std::string& folder, const ModelShape& shape)
-    : LoadedModel(weights_of(folder, shape), shape) {}
+LoadedModel::LoadedModel(const std::string& folder, const ModelShape& shape,
+                         const ScoreScaling& scaling)
+    : LoadedModel(weights_of(folder, shape), shape, scaling) {}
 
-LoadedModel::LoadedModel(const SafetensorsFile& weights, const ModelShape& shape)
-    : shape_(shape), model_(make_model(shape)) {
+LoadedModel::LoadedModel(const SafetensorsFile& weights, const ModelShape& shape,
+                         const ScoreScaling& scaling)
+    : shape_(shape), scaling_(scaling), model_(make_model(shape)) {
   for (const NamedTensor& tensor : model_->layout()) {
     weights.read(tensor.name, model_->parameters().subspan(tensor.first_parameter, tensor.size()));
   }
@@ -26,7 +28,9 @@ std::span<const float> LoadedModel::predict(const Batch& batch) {
   const std::span<const MatrixView> pooled = model_->begin_batch(batch.size);
   pool(tables_, batch.bags, shape_.mode, pooled);
   model_->forward(batch);
-  return model_->logits();
+  scaled_.clear();
+  for (const float logit : model_->logits()) scaled_.push_back(scaling_.of(logit));
+  return scaled_;
 }
 
 }  // namespace lazydp

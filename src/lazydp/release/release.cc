@@ -78,6 +78,9 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
                {"ledger", json_of(trainer.ledger())},
                {"model", json_of(notes.shape)},
                {"data", notes.data}};
+  if (const auto& scaling = trainer.score_scaling()) {
+    card["model"]["score_scaling"] = json_of(*scaling);
+  }
   if (notes.data.contains("schema")) card["input"] = input_in_words();
   if (notes.search && claim.holds) card["claim"]["search"] = json_of(*notes.search);
   if (notes.metrics) {

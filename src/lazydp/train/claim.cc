@@ -17,11 +17,39 @@ namespace lazydp {
 
 namespace {
 
-// Describes the values that a ledger's events have: the only one, or "from LEAST to MOST".
+// Returns the event if it is no step, but counts by which scores were calibrated.
+const Gaussian* counts_of(const PrivacyEvent& event) {
+  return std::get_if<Gaussian>(&event);
+}
+
+// Says by what else than steps the data was used.
+std::string counts_in_words(const Ledger& ledger) {
+  std::ostringstream out;
+  for (const PrivacyEvent& event : ledger.events()) {
+    const Gaussian* counts = counts_of(event);
+    if (counts == nullptr) continue;
+    out << ", and " << (counts->steps > 1 ? std::to_string(counts->steps) + " times " : "")
+        << "counts of all scores with noise multiplier " << counts->noise_multiplier
+        << ", which calibrated them";
+  }
+  return out.str();
+}
+
+std::uint64_t steps_of(const Ledger& ledger) {
+  std::uint64_t steps = ledger.steps();
+  for (const PrivacyEvent& event : ledger.events()) {
+    if (const Gaussian* counts = counts_of(event)) steps -= counts->steps;
+  }
+  return steps;
+}
+
+// Describes the values that the events of a ledger's steps have: the only one, or "from LEAST to
+// MOST".
 std::string range(const Ledger& ledger, double (*value)(const PrivacyEvent&)) {
   double least = std::numeric_limits<double>::infinity();
   double most = 0.0;
   for (const PrivacyEvent& event : ledger.events()) {
+    if (counts_of(event) != nullptr) continue;
     least = std::min(least, value(event));
     most = std::max(most, value(event));
   }
@@ -84,7 +112,7 @@ std::string in_words(const Trainer& trainer) {
       << range(trainer.ledger(), noise_multiplier)
       << (plan.correlation.independent() ? ""
                                          : ", noise correlated by " + in_words(plan.correlation))
-      << ", " << trainer.ledger().steps() << " steps; " << (units ? "a sampled unit sends " : "")
+      << ", " << steps_of(trainer.ledger()) << " steps" << counts_in_words(trainer.ledger()) << "; " << (units ? "a sampled unit sends " : "")
       << (units ? sent_in_words(plan.examples_per_unit) + "; " : std::string())
       << declared_in_words(trainer.ledger()) << neighbours_in_words(trainer)
       << "; the data-set size, " << std::llround(m.expected_batch / m.sampling_rate)

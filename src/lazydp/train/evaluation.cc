@@ -45,6 +45,12 @@ void score(const Dataset& dataset, const Scorer& scorer,
              [&hear](auto, const Batch& batch, std::span<const float> some) { hear(batch, some); });
 }
 
+void score(Trainer& trainer, const Dataset& dataset, const Heard& hear) {
+  const CommThread& ranks = trainer.state().comm;
+  score_some(dataset, dataset.size(), {ranks.rank(), ranks.size()},
+             [&trainer](const Batch& batch) { return trainer.predict(batch); }, hear);
+}
+
 namespace {
 
 struct Scored {

@@ -22,6 +22,12 @@ inline constexpr std::uint64_t kAllExamples = std::numeric_limits<std::uint64_t>
 void score(const Dataset& dataset, const Scorer& scorer,
            const std::function<void(const Batch& batch, std::span<const float> logits)>& hear);
 
+// Passes this rank's share of the examples, their numbers and the trainer's logits to `hear`. Every
+// rank calls it.
+void score(Trainer& trainer, const Dataset& dataset,
+           const std::function<void(std::span<const ExampleId> ids, const Batch& batch,
+                                    std::span<const float> logits)>& hear);
+
 // Evaluates all of `dataset`, or at most `at_most` examples that lie evenly over it; within groups,
 // too, if `group_of` is not empty.
 Metrics evaluate(const Scorer& scorer, const Dataset& dataset, std::uint64_t at_most = kAllExamples,

@@ -15,22 +15,21 @@ double clipped_loss(float logit, float label, double bound) {
   return loss < bound ? std::max(loss, 0.0) : bound;  // NaN is not below the bound
 }
 
-// Returns what each example's loss counts for: all examples of a unit together count for one.
-std::vector<double> weights_of(const ScoredPart& part) {
-  std::vector<double> weights(part.examples.size(), 1.0);
-  if (part.units == nullptr) return weights;
-  for (std::uint64_t u = 0; u < part.units->size(); ++u) {
-    const auto members = part.units->members(u);
+}  // namespace
+
+std::vector<double> ScoredPart::weights() const {
+  std::vector<double> weights(examples.size(), 1.0);
+  if (units == nullptr) return weights;
+  for (std::uint64_t u = 0; u < units->size(); ++u) {
+    const auto members = units->members(u);
     for (const std::uint32_t i : members) weights[i] = 1.0 / static_cast<double>(members.size());
   }
   return weights;
 }
 
-}  // namespace
-
 double clipped_score(const Scorer& scorer, const ScoredPart& part, double bound) {
   check(part.size() > 0, "there is something to score on");
-  const std::vector<double> weights = weights_of(part);
+  const std::vector<double> weights = part.weights();
   double sum = 0.0;
   std::size_t next = 0;
   score(part.examples, scorer, [&](const Batch& batch, std::span<const float> logits) {

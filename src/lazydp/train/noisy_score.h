@@ -2,6 +2,7 @@
 // The score of a candidate in a private search: how well it does on held-out units, with noise.
 
 #include <cstdint>
+#include <vector>
 
 #include "lazydp/data/dataset.h"
 #include "lazydp/data/privacy_units.h"
@@ -17,6 +18,9 @@ struct ScoredPart {
 
   // Returns the number of units, which is treated as public.
   std::uint64_t size() const { return units != nullptr ? units->size() : examples.size(); }
+
+  // Returns for how much each example counts: all those of a unit together count for one.
+  std::vector<double> weights() const;
 };
 
 struct ScoreMechanism {

@@ -76,6 +76,13 @@ void Plan::validate() const {
     throw UserError(message.str());
   }
   require_accountable(*this);
+  if (calibrates_scores && blocks) {
+    throw UserError("calibrate is 'on', but batches come " +
+                    std::string(blocks->sampling == BlockSampling::stream ? "in the order of the data"
+                                                                          : "from balls in bins") +
+                    ", where what counts of all examples cost beside the steps is not known; use "
+                    "--sampling poisson, or --calibrate off");
+  }
 }
 
 void require_counted(const Plan& plan, const Sampler& sampler) {
@@ -130,6 +137,23 @@ Step step_before_block(const Ledger& ledger) {
   return block != nullptr ? static_cast<Step>(block->after_step) : 0;
 }
 
+double calibration_noise(const Plan& plan) {
+  constexpr double kTimesTheNoise = 10.0;
+  const double rate = plan.mechanism.sampling_rate;
+  double mu_squared = 0.0;
+  for (Step t = 1; t <= plan.steps; ++t) {
+    const double sigma = noise_multiplier(plan, t);
+    if (!(sigma > 0.0)) return 0.0;
+    const double of_all = 1.0 / (sigma * sigma);
+    mu_squared += std::min(of_all, rate * rate * std::expm1(of_all));
+    if (t == 1 && plan.noise_schedule.constant()) {
+      mu_squared *= plan.steps;
+      break;
+    }
+  }
+  return kTimesTheNoise / std::sqrt(mu_squared);
+}
+
 Ledger ledger_through(const Plan& plan, const Progressed& so_far, Step last) {
   Ledger ledger = so_far.spent;
   if (plan.blocks && last > so_far.now) {  // steps of a block are alike
@@ -139,6 +163,8 @@ Ledger ledger_through(const Plan& plan, const Progressed& so_far, Step last) {
     return ledger;
   }
   for (Step t = so_far.now + 1; t <= last; ++t) ledger.record(event_of(plan, t));
+  const bool to_come = last > so_far.now && last == plan.steps;
+  if (plan.calibrates_scores && to_come) ledger.record(Gaussian{calibration_noise(plan), 1});
   return ledger;
 }
 

@@ -52,6 +52,8 @@ struct Plan {
   Correlation correlation;           // of the noise of steps
   std::optional<BlockRules> blocks;  // none: batches are Poisson samples, or nothing is claimed
 
+  bool calibrates_scores = false;    // once, after the last step: see score_calibration.h
+
   unsigned normals_per_sample = 1;  // normals that add up to one: see NoiseSource
   std::optional<Budget> budget;     // the most that the run may spend; none: no limit
   Accountant accountant = Accountant::pld;
@@ -88,6 +90,12 @@ double noise_multiplier(const Plan& plan, Step t);
 // Returns the mechanism by which step t of the plan reads the data, in the block that began after
 // step `before_block`.
 PrivacyEvent event_of(const Plan& plan, Step t, Step before_block = 0);
+
+// Returns the noise multiplier of the counts by which scores are calibrated after the last step,
+// each of which counts an example once: ten times that of the one Gaussian mechanism that the steps
+// about are, so that the counts cost about a two-hundredth of the budget. Steps that are sampled
+// are one by the central limit theorem (Bu et al. 2020). 0 without noise.
+double calibration_noise(const Plan& plan);
 
 // Returns the step after which the last block of a ledger began, 0 if it has none.
 Step step_before_block(const Ledger& ledger);

@@ -54,6 +54,7 @@ Json json_of(const Plan& plan) {
     if (rules.disjoint) json_of_rules["disjoint_data"] = true;
   }
   if (plan.initial) json["initial_model"] = json_of(*plan.initial);
+  if (plan.calibrates_scores) json["calibrates_scores"] = true;
   if (!plan.frozen.empty()) json["frozen"] = json_of(plan.frozen);
   if (plan.examples_per_unit != 1) {
     json["examples_per_unit"] =
@@ -77,6 +78,19 @@ Json json_of(const ModelShape& shape) {
     json["interaction"] = interaction_name(shape.interaction);
   }
   return json;
+}
+
+Json json_of(const ScoreScaling& scaling) {
+  return {{"scale", scaling.scale}, {"shift", scaling.shift}};
+}
+
+ScoreScaling score_scaling_from(const Json& json) {
+  const ScoreScaling scaling = {json.at("scale").get<double>(), json.at("shift").get<double>()};
+  if (!(std::isfinite(scaling.scale) && scaling.scale > 0.0 && std::isfinite(scaling.shift))) {
+    throw UserError("the scores are scaled by " + json.dump() +
+                    "; the scale must be positive and both numbers finite");
+  }
+  return scaling;
 }
 
 ModelShape shape_from(const Json& json) {

@@ -103,11 +103,13 @@ void Trainer::require_may_step() const {
                      std::to_string(plan_.budget->epsilon));
 }
 
-void Trainer::restore(Ledger spent, std::string no_claim) {
+void Trainer::restore(Ledger spent, std::string no_claim,
+                      const std::optional<ScoreScaling>& scaling) {
   check(report_.step == 0, "a trainer is restored before its first step");
   ledger_ = std::move(spent);
   if (now() == 0) ledger_.begin_run();  // what was spent before is another run's
   no_claim_before_ = std::move(no_claim);
+  scaling_ = scaling;
   tables_.clock->reserve(plan_.steps);
   last_step_ = last_affordable_step(plan_, {now(), ledger_, tables_.clock->before_block()});
 }
@@ -129,6 +131,7 @@ TrainingState Trainer::state() {
 // Records the step's mechanism in the ledger before anything is computed under it.
 Step Trainer::open_step() {
   const Step t = now() + 1;
+  scaling_.reset();
   ledger_.record(event_of(plan_, t, tables_.clock->before_block()));
   return tables_.clock->open(table_step(plan_, t));
 }
@@ -145,7 +148,17 @@ std::span<const float> Trainer::predict(const Batch& batch) {
   constexpr Step kNoStep = 0;
   settle_and_pool(exchange_->ask(kNoStep, batch, stages_), now(), batch);
   model_.forward(batch);
-  return model_.logits();
+  if (!scaling_) return model_.logits();
+  scaled_.clear();
+  for (const float logit : model_.logits()) scaled_.push_back(scaling_->of(logit));
+  return scaled_;
+}
+
+RandomStream Trainer::open_calibration() {
+  constexpr TableId kCounts = 0;
+  check(may_calibrate(), "scores are calibrated once, after the last step");
+  ledger_.record(PrivacyEvent(Gaussian{calibration_noise(plan_), 1}));
+  return {seed_, Purpose::calibration, kCounts, now()};
 }
 
 void Trainer::settle_all(const std::function<void(std::uint64_t)>& progress) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,10 +19,12 @@
 #include "lazydp/embedding/table.h"
 #include "lazydp/model/frozen_parts.h"
 #include "lazydp/model/model.h"
+#include "lazydp/model/score_scaling.h"
 #include "lazydp/noise/dense_optimizer.h"
 #include "lazydp/noise/table_optimizer.h"
 #include "lazydp/privacy/ledger.h"
 #include "lazydp/random/noise_source.h"
+#include "lazydp/random/stream.h"
 #include "lazydp/shard/row_exchange.h"
 #include "lazydp/train/plan.h"
 
@@ -74,6 +77,17 @@ class Trainer {
   // Returns the logits of a batch that is not trained on. Settles the rows it reads.
   std::span<const float> predict(const Batch& batch);
 
+  // Returns whether the plan calibrates scores, its steps have been taken, and that has not.
+  bool may_calibrate() const {
+    return plan_.calibrates_scores && now() == plan_.steps && !scaling_;
+  }
+
+  // Records on the ledger that the scores of all examples are counted, and returns the noise to
+  // count with; then the caller says by what the counts scale the scores, until the next step.
+  RandomStream open_calibration();
+  void scale_scores(const ScoreScaling& scaling) { scaling_ = scaling; }
+  const std::optional<ScoreScaling>& score_scaling() const { return scaling_; }
+
   // Settles every row: only after this may the tables leave the trainer. For tables in files use
   // settled_rows() instead.
   void settle_all(const std::function<void(std::uint64_t rows)>& progress = {});
@@ -85,7 +99,7 @@ class Trainer {
   // Continues where another trainer was when it had spent `spent`; the caller has restored the
   // clock, the weights and the histories as they were then. `no_claim`: why nothing may be claimed
   // for those steps, if so; a ledger does not tell.
-  void restore(Ledger spent, std::string no_claim);
+  void restore(Ledger spent, std::string no_claim, const std::optional<ScoreScaling>& scaling = {});
 
   Step now() const { return tables_.clock->now(); }
 
@@ -145,6 +159,8 @@ class Trainer {
   Step last_step_ = 0;
   bool kept_ = false;
   std::string no_claim_before_;
+  std::optional<ScoreScaling> scaling_;  // of the scores, once they are calibrated
+  std::vector<float> scaled_;
   StageClock stages_;
   Gradient gradient_;
   StepReport report_;

@@ -134,6 +134,20 @@ std::uint64_t choose_examples_per_unit(const FlagTexts& given) {
   return whole_number("examples-per-unit", *given.examples_per_unit, 1, kMaxExamplesPerUnit);
 }
 
+// Where gradients are clipped, logits grow too large.
+bool choose_calibration(const FlagTexts& given, const RunOptions& run) {
+  if (given.calibrate) {
+    constexpr std::array<std::pair<std::string_view, bool>, 2> kOnOff = {
+        {{"off", false}, {"on", true}}};
+    const bool on = choice("calibrate", *given.calibrate, kOnOff);
+    if (on && !run.task.learnable()) {
+      throw UserError("calibrate is 'on', but " + run.task.in_words() + " has nothing to learn");
+    }
+    return on;
+  }
+  return run.task.file && run.plan.recipe.clips() && !run.plan.blocks;
+}
+
 void require_dense_features(const RunOptions& run) {
   if (!run.task.file) return;
   const std::size_t given = run.model.shape.dense_features();
@@ -168,6 +182,7 @@ FlagTexts with_choices(FlagTexts given, const RunOptions& options) {
   keep(given.dense_lr, exact_text(plan.dense_rate));
   keep(given.dense_optimizer, dense_rule_name(plan.dense_rule));
   keep(given.clip_norm, exact_text(plan.mechanism.clip_norm));
+  keep(given.calibrate, plan.calibrates_scores ? "on" : "off");
   keep(given.interaction, interaction_name(options.model.shape.interaction));
   if (protects_units(given)) {
     keep(given.examples_per_unit, plan.examples_per_unit == kEveryExampleOfAUnit
@@ -215,6 +230,7 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   if (given.accountant) plan.accountant = accountant_from_name(*given.accountant);
   plan.table_rule = choose_table_rule(given, defaults, recipe);
   choose_blocks(given, run);
+  plan.calibrates_scores = choose_calibration(given, run);
   choose_noise_of_ledger(given, run);
   choose_budget(given, defaults, run);
   plan.dense_rule = choose_dense_rule(given, defaults);

@@ -78,6 +78,10 @@ std::string training_in_words(const RunOptions& options) {
       " (MLPs, " + std::string(dense_rule_name(plan.dense_rule)) + "), schedule " +
       plan.rate_schedule.text() + ", clip norm " + shortest(plan.mechanism.clip_norm) +
       ", interaction " + std::string(interaction_name(options.model.shape.interaction));
+  if (plan.calibrates_scores) {
+    text += ";\n           then scores are calibrated by counts of them, noise multiplier " +
+            fixed(calibration_noise(plan), 1);
+  }
   const double noise = noise_of_a_row(plan);
   if (noise > 0.0) {
     text += ";\n           all noise of the run adds up to " + fixed(noise, 2) +
@@ -140,6 +144,7 @@ void dry_run(const RunOptions& options, const Progressed& so_far, const Output& 
                {"dense_rate", plan.dense_rate},
                {"dense_optimizer", dense_rule_name(plan.dense_rule)},
                {"clip_norm", plan.mechanism.clip_norm},
+               {"calibrates_scores", plan.calibrates_scores},
                {"interaction", interaction_name(options.model.shape.interaction)},
                {"memory_bytes", needs.total()},
                {"step_ms", seconds * 1e3},

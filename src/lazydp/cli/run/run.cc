@@ -21,6 +21,7 @@
 #include "lazydp/cli/run/training_run.h"
 #include "lazydp/data/schema_json.h"
 #include "lazydp/train/memory_needs.h"
+#include "lazydp/train/score_calibration.h"
 
 namespace lazydp::cli {
 namespace {
@@ -250,6 +251,11 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
   const bool releases = kept == nullptr || kept->keeping.release;
   if (releases && !options.table_folder) trainer.settle_all(show_settled(shape, progress));
   result.settle_seconds = settling.seconds();
+  stop_if_asked();
+
+  const auto& file = options.task.file;
+  calibrate_scores(trainer, {*task.train, file && file->units ? &*file->units : nullptr});
+  result.score_scaling = trainer.score_scaling();
   stop_if_asked();
 
   if (task.held_out) {

@@ -9,6 +9,7 @@
 #include "lazydp/bench/step_times.h"
 #include "lazydp/cli/options/run_options.h"
 #include "lazydp/data/training_data.h"
+#include "lazydp/model/score_scaling.h"
 #include "lazydp/release/release.h"
 #include "lazydp/report/progress.h"
 #include "lazydp/train/claim.h"
@@ -28,6 +29,7 @@ struct RunResult {
   double loss = 0.0;                 // mean over the last tenth of the steps
   std::optional<double> first_loss;  // of the first steps, if they were taken in this session
   Metrics held_out;                  // NaN if nothing was held out
+  std::optional<ScoreScaling> score_scaling;  // none: scores were not calibrated
   double bayes_auc = 0.0;
   double bayes_logloss = 0.0;
   Claim claim;

@@ -30,6 +30,7 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"noise_multiplier", plan.mechanism.noise_multiplier},
       {"table_rate", plan.table_rate},
       {"dense_rate", plan.dense_rate},
+      {"score_scaling", result.score_scaling ? json_of(*result.score_scaling) : Json()},
       {"dense_optimizer", dense_rule_name(plan.dense_rule)},
       {"table_optimizer", table_rule_name(plan.table_rule)},
       {"seed", options.seed ? "fixed" : "os"},

@@ -36,7 +36,11 @@ FlagTexts merged(FlagTexts config, const FlagTexts& given) {
     return given.*flag && given.*flag != config.*flag;
   };
   if (changed(&FlagTexts::privacy_unit)) config.examples_per_unit.reset();
-  if (changed(&FlagTexts::sampling)) config.correlation.reset();
+  if (!config.calibrate) config.calibrate = "off";  // of a version that could not
+  if (changed(&FlagTexts::sampling)) {
+    config.correlation.reset();
+    config.calibrate.reset();
+  }
   if (changed(&FlagTexts::sampling) || changed(&FlagTexts::privacy_unit)) {
     config.unit_participations.reset();
     config.unit_gap.reset();

@@ -99,13 +99,14 @@ OpenedModel read_card(const std::string& given) {
   opened.folder = folder_of_model(given);
   opened.card = verified_card(opened.folder);
   opened.shape = shape_on_card(opened.card);
+  opened.scaling = score_scaling_on_card(opened.card);
   return opened;
 }
 
 void read_weights(OpenedModel& opened) {
   constexpr std::uint64_t kBatch = 4096;
   require_memory(memory_needs(opened.shape, {}, {}, {}, kBatch, 1, 0.0), available_memory());
-  opened.model = std::make_unique<LoadedModel>(opened.folder, opened.shape);
+  opened.model = std::make_unique<LoadedModel>(opened.folder, opened.shape, opened.scaling);
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ struct OpenedModel {
   std::string folder;  // folder of the model
   Json card;           // verified
   ModelShape shape;
+  ScoreScaling scaling;
   std::unique_ptr<LoadedModel> model;
 
   // Returns the schema on the card. Throws UserError for a model of a synthetic task, which has
