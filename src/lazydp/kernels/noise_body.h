@@ -195,7 +195,9 @@ void add_noise_body(const AesKey& key, const RowCounters& at, std::span<const No
   const std::size_t burst = chunk * std::max<std::size_t>(1, kBurstFloats / (chunk * dim));
   const auto prefetch = [&](std::size_t first) {
     const std::size_t last = std::min(first + burst, rows.size());
-    for (std::size_t r = first; r < last; ++r) prefetch_row(rows[r].values, dim);
+    for (std::size_t r = first; r < last; ++r) {
+      if (r == first || rows[r].values != rows[r - 1].values) prefetch_row(rows[r].values, dim);
+    }
   };
   if (ask) prefetch(0);
   for (std::size_t first = 0; first < rows.size(); first += chunk) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <utility>
 
 #include "lazydp/base/error.h"
 #include "lazydp/noise/catch_up.h"
+#include "lazydp/random/noise_source.h"
 
 namespace lazydp {
 namespace {
@@ -72,18 +72,23 @@ class EachCell : public CatchUp {
 
 class SomeCellsAtOnce : public CatchUp {
  public:
-  // First the cells that do not depend on when a row was settled before, which share a key, for a
-  // few rows at a time that stay in the first-level cache; then the others, in the order of their
-  // steps, so that few keys are needed.
+  // A row gets all its draws at once, while it is in the first-level cache, if their cells share a
+  // key. Other rows get first what is new to them, which shares a key, and then the cells that they
+  // were shown before, in the order of their steps, so that few keys are needed.
   void for_each_draw(const OwedThrough& owed, std::span<const LateRow> late,
                      const Visit& visit) const override {
     DrawBuffer draws(visit);
-    for (std::size_t first = 0; first < late.size(); first += kFew) {
-      draw_new_cells(owed, late, first, std::min(first + kFew, late.size()), draws);
+    std::array<std::uint32_t, kRowsAtATime> several_keys;
+    std::size_t count = 0;
+    for (std::uint32_t place = 0; place < late.size(); ++place) {
+      draw_new_cells(owed, late[place].after, place, draws);
+      if (NoiseSource::mostly_share_a_key(late[place].after, owed.through())) {
+        draw_earlier_cells(owed, late[place].after, place, draws);
+      } else {
+        several_keys[count++] = place;
+      }
     }
-    std::array<std::uint32_t, kRowsAtATime> order;
-    const auto places = std::span(order).first(late.size());
-    std::iota(places.begin(), places.end(), 0);
+    const auto places = std::span(several_keys).first(count);
     std::ranges::sort(places, {}, [&](std::uint32_t place) { return late[place].after; });
     for (const std::uint32_t place : places) {
       draw_earlier_cells(owed, late[place].after, place, draws);
@@ -92,33 +97,17 @@ class SomeCellsAtOnce : public CatchUp {
   }
 
  private:
-  static constexpr std::size_t kFew = 64;  // rows
-
-  static void draw_new_cells(const OwedThrough& owed, std::span<const LateRow> late,
-                             std::size_t begin, std::size_t end, DrawBuffer& draws) {
+  static void draw_new_cells(const OwedThrough& owed, Step after, std::uint32_t place,
+                             DrawBuffer& draws) {
     const CellWeights& cells = owed.cells();
     const Step t = owed.through();
-    // The cell of step t is new to every row; that draw shrinks it.
-    for (std::size_t i = begin; i < end; ++i) {
-      const float shrink = owed.term_since(late[i].after).shrink;
-      draws.push({static_cast<std::uint32_t>(i),
-                  CellKind::each_step,
-                  t,
-                  {shrink, static_cast<float>(cells.of_recent(t))}});
+    const auto recent = [&](Step k) { return static_cast<float>(cells.of_recent(k)); };
+    draws.push({place, CellKind::each_step, t, {owed.term_since(after).shrink, recent(t)}});
+    if (cells.some_at_once(after)) {
+      draws.push({place, CellKind::aggregated, t, {1.0f, cells.deviation_at_once(after)}});
     }
-    for (std::size_t i = begin; i < end; ++i) {
-      if (!cells.some_at_once(late[i].after)) continue;
-      draws.push({static_cast<std::uint32_t>(i),
-                  CellKind::aggregated,
-                  t,
-                  {1.0f, cells.deviation_at_once(late[i].after)}});
-    }
-    for (Step k = cells.correlation().first_cell(t + 1); k < t; ++k) {
-      const auto weight = static_cast<float>(cells.of_recent(k));
-      for (std::size_t i = begin; i < end; ++i) {
-        if (late[i].after >= k) continue;
-        draws.push({static_cast<std::uint32_t>(i), CellKind::each_step, k, {1.0f, weight}});
-      }
+    for (Step k = std::max(cells.correlation().first_cell(t + 1), after + 1); k < t; ++k) {
+      draws.push({place, CellKind::each_step, k, {1.0f, recent(k)}});
     }
   }
 

@@ -57,7 +57,9 @@ inline Counter first_block(const Cell& cell) {
 // Returns NoisyRow::offset of the cell (kind, step) from the cell (each_step, 0) of the same row:
 // two cells of one table differ in nothing else.
 inline std::uint64_t cell_offset(CellKind kind, Step step) {
-  return first_block({.kind = kind, .step = step}).low - first_block({}).low;
+  check(step <= kLastStep, "step within 32 bits");
+  constexpr int kKindShift = 49;  // in Counter::low
+  return static_cast<std::uint64_t>(kind) << kKindShift | std::uint64_t{step} << kBlockBits;
 }
 
 }  // namespace lazydp

@@ -12,7 +12,6 @@ namespace lazydp {
 namespace {
 
 constexpr int kMaxBlockBits = 43;  // log2 of a key's blocks; refinements at most double them
-constexpr int kMaxStepBits = 10;   // a key serves at most 1,024 steps
 
 RowCounters counters_of(Cell cell) {
   const Counter first = first_block(cell);
@@ -30,7 +29,7 @@ int step_bits(RowId rows, std::size_t dim, unsigned normals_per_sample) {
     throw UserError("a table of " + std::to_string(rows) + " rows x " + std::to_string(dim) +
                     " is too large for one noise key; split it into several tables");
   }
-  return std::min(spare, kMaxStepBits);
+  return std::min(spare, NoiseSource::kMaxStepBits);
 }
 
 }  // namespace

@@ -58,6 +58,11 @@ class NoiseSource {
   // Returns the cells, for table noise, that share a key with those of step t.
   KeyedCells sharing_a_key(TableId table, RowId rows, std::size_t dim, Step t) const;
 
+  static constexpr int kMaxStepBits = 10;  // a key serves at most 1,024 steps
+
+  // Returns whether the cells of steps s and t share a key in all but the largest tables.
+  static bool mostly_share_a_key(Step s, Step t) { return (s ^ t) >> kMaxStepBits == 0; }
+
   // Returns the noise of dense weights, as rows of kDenseRow weights each.
   NoiseCells dense(Step t) const;
   static constexpr std::size_t kDenseRow = 1024;
