@@ -156,9 +156,9 @@ class Tables:
                 group.open(rules[index])
                 self._float_noise[index].note(rules[index].noise_per_step)
             self._first_step = set()
-            for table in self.all:
-                if not table.frozen:
-                    table.group.apply(table.index, table.pending)
+            for index, group in self.groups.items():
+                moved = [t for t in self.all if t.param_group == index and not t.frozen]
+                group.apply([(table.index, table.pending) for table in moved])
         finally:
             self.discard_pending()  # nothing is applied twice, whatever happened
         for call in self.after_step:

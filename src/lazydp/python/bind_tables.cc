@@ -3,19 +3,24 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/parallel.h"
 #include "lazydp/clip/merged_rows.h"
 #include "lazydp/clip/table_norms.h"
 #include "lazydp/engine/table_group.h"
+#include "lazydp/kernels/vector.h"
 #include "lazydp/noise/policies.h"
 #include "lazydp/python/bindings.h"
 
@@ -74,17 +79,56 @@ ConstMatrixView view_of(const FloatMatrix& matrix) {
   return {matrix.data(), matrix.shape(0), matrix.shape(1), matrix.shape(1)};
 }
 
-using Call = std::tuple<const PooledBags*, FloatMatrix, std::size_t>;  // bags an example
+// The last is the number of bags of each example; or the first bag of each, and the end.
+using Call = std::tuple<const PooledBags*, FloatMatrix, std::variant<std::size_t, Integers>>;
 
 TableCall view_of(const Call& call, std::size_t examples) {
-  const auto& [bags, gradients, per_example] = call;
+  const auto& [bags, gradients, of_each] = call;
   check(gradients.shape(0) == bags->bags.size(), "a gradient for each bag");
-  check(bags->bags.size() == examples * per_example, "as many bags for each example");
-  return {&bags->bags, bags->mode, view_of(gradients), per_example};
+  TableCall view{&bags->bags, bags->mode, view_of(gradients)};
+  if (const auto* same = std::get_if<std::size_t>(&of_each)) {
+    view.bags_per_example = *same;
+  } else {
+    view.first_bags = span_of(std::get<Integers>(of_each));
+    check(view.first_bags.size() == examples + 1 && view.first_bags[0] == 0 &&
+              std::ranges::is_sorted(view.first_bags),
+          "bags of examples ascend from 0");
+  }
+  check(view.first_bag(examples) == bags->bags.size(), "every bag belongs to an example");
+  return view;
 }
 
-void squared_norms(const Call& call, const Floats& out) {
-  add_squared_table_norms(view_of(call, out.size()), span_of(out));
+// Writes the squared norms of the calls of several tables, of an example each, to out[k].
+void squared_norms(const std::vector<Call>& calls, const std::vector<Floats>& out) {
+  check(calls.size() == out.size(), "norms for each call");
+  std::vector<TableCall> views;
+  std::vector<std::span<float>> squared;
+  for (std::size_t k = 0; k < calls.size(); ++k) {
+    views.push_back(view_of(calls[k], out[k].size()));
+    squared.push_back(span_of(out[k]));
+    std::ranges::fill(squared.back(), 0.0f);
+  }
+  add_squared_table_norms(views, squared);
+}
+
+// Multiplies row b of each matrix by its factor. A factor of 0 leaves a row out: it becomes zeros,
+// whatever it held.
+void scale_rows(const std::vector<std::tuple<FloatMatrix, Floats>>& gradients) {
+  for (const auto& [matrix, factors] : gradients) {
+    check(matrix.shape(0) == factors.size(), "a factor for each row");
+  }
+  parallel_for(gradients.size(), [&](std::size_t k) {
+    const auto& [matrix, factors] = gradients[k];
+    for (std::size_t b = 0; b < factors.size(); ++b) {
+      const std::span<float> row(matrix.data() + b * matrix.shape(1), matrix.shape(1));
+      const float factor = factors.data()[b];
+      if (factor == 0.0f) {
+        std::ranges::fill(row, 0.0f);
+      } else {
+        scale(factor, row);
+      }
+    }
+  });
 }
 
 // RowGradients, with bags as Python knows them.
@@ -130,17 +174,53 @@ void append(const PooledBags& from, const FloatMatrix& gradients, Bags& bags, Ma
   std::copy_n(gradients.data(), gradients.size(), pooled.data() + first_bag * pooled.cols());
 }
 
-void apply(TableGroup& group, std::size_t table, const std::vector<Part>& parts) {
-  if (parts.size() == 1) {
-    const auto& [bags, gradients] = parts[0];
-    return group.apply(table, {&bags->bags, bags->mode, view_of(gradients)});
+// The parts of a table's gradient as one list, which refers to them where there is one alone.
+class JoinedParts {
+ public:
+  JoinedParts(const std::vector<Part>& parts, std::size_t dim) {
+    if (parts.size() == 1) {
+      const auto& [bags, gradients] = parts[0];
+      gradient_ = {&bags->bags, bags->mode, view_of(gradients)};
+      return;
+    }
+    std::size_t count = 0;
+    for (const Part& part : parts) count += std::get<0>(part)->bags.size();
+    pooled_.reshape(count, dim);
+    for (const auto& [from, values] : parts) append(*from, values, bags_, pooled_, bags_.size());
+    gradient_ = {&bags_, Pooling::sum, pooled_.view()};
   }
-  std::size_t count = 0;
-  for (const Part& part : parts) count += std::get<0>(part)->bags.size();
-  Bags bags;
-  Matrix pooled(count, group.dim(table));
-  for (const auto& [from, gradients] : parts) append(*from, gradients, bags, pooled, bags.size());
-  group.apply(table, {&bags, Pooling::sum, pooled.view()});
+  JoinedParts(const JoinedParts&) = delete;
+  JoinedParts& operator=(const JoinedParts&) = delete;
+
+  const TableGradient& gradient() const { return gradient_; }
+
+ private:
+  Bags bags_;
+  Matrix pooled_;
+  TableGradient gradient_;
+};
+
+using Update = std::tuple<std::size_t, std::vector<Part>>;
+
+void apply(TableGroup& group, const std::vector<Update>& updates) {
+  std::vector<std::unique_ptr<JoinedParts>> joined(updates.size());
+  parallel_for(updates.size(), [&](std::size_t k) {
+    const auto& [table, parts] = updates[k];
+    joined[k] = std::make_unique<JoinedParts>(parts, group.dim(table));
+  });
+  std::vector<TableGroup::Update> gradients;
+  for (std::size_t k = 0; k < updates.size(); ++k) {
+    gradients.push_back({std::get<0>(updates[k]), joined[k]->gradient()});
+  }
+  group.apply(gradients);
+}
+
+void settle_and_pool(TableGroup& group, std::size_t table, const PooledBags& bags,
+                     const FloatMatrix& out) {
+  check(out.shape(0) == bags.bags.size() && out.shape(1) == group.dim(table),
+        "a pooled row for each bag");
+  group.settle_and_pool(table, bags.bags, bags.mode,
+                        {out.data(), out.shape(0), out.shape(1), out.shape(1)});
 }
 
 std::size_t add_table(TableGroup& group, TableId id, const FloatMatrix& weights,
@@ -174,7 +254,8 @@ void bind_tables(nb::module_& module) {
       .def_prop_ro("mean", [](const PooledBags& self) { return self.mode == Pooling::mean; });
   module.def("make_bags", &make_bags, "ids"_a.noconvert(), "offsets"_a.noconvert().none(),
              "weights"_a.noconvert().none(), "mean"_a, "rows"_a);
-  module.def("squared_norms", &squared_norms, "call"_a, "out"_a.noconvert(), unlocked);
+  module.def("squared_norms", &squared_norms, "calls"_a, "out"_a.noconvert(), unlocked);
+  module.def("scale_rows", &scale_rows, "gradients"_a.noconvert(), unlocked);
   nb::class_<MergedRows>(module, "MergedRows", "Gradients by row, each group's rows once.")
       .def(
           "once", [](MergedRows& self, std::size_t call) { return &self.once.at(call); }, "call"_a,
@@ -205,7 +286,8 @@ void bind_tables(nb::module_& module) {
            "padding"_a.none())
       .def("require", &TableGroup::require, "rule"_a)
       .def("open", &TableGroup::open, "rule"_a)
-      .def("apply", &apply, "table"_a, "parts"_a, unlocked)
+      .def("apply", &apply, "updates"_a, unlocked)
+      .def("settle_and_pool", &settle_and_pool, "table"_a, "bags"_a, "out"_a.noconvert(), unlocked)
       .def(
           "settle",
           [](TableGroup& self, std::size_t table, const PooledBags& bags) {
