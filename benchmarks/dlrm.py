@@ -36,7 +36,7 @@ class Dlrm(nn.Module):
             nn.EmbeddingBag(*w.shape, mode="sum", sparse=sparse, _weight=w) for w in weights
         )
         n = len(weights) + 1
-        self.bottom = mlp(shape.bottom, last=True)
+        self.bottom = mlp(shape.bottom, last=True) if shape.bottom else None
         self.top = mlp(shape.widths_of_top(), last=False)
         self.pairs = tuple(torch.tril_indices(n, n, -1))
 
@@ -47,9 +47,11 @@ class Dlrm(nn.Module):
 
     def forward(self, dense: Tensor, ids: Any) -> Tensor:
         """ids[k] is a [batch, pooling] tensor, or ids and offsets."""
-        x = self.bottom(dense)
         asked = [i if isinstance(i, tuple) else (i,) for i in ids]
         pooled = [t(*i) for t, i in zip(self.tables, asked, strict=True)]
+        if self.bottom is None:
+            return self.top(torch.cat(pooled, 1)).squeeze(1)
+        x = self.bottom(dense)
         return self.interact(x, torch.stack([x, *pooled], 1))
 
 

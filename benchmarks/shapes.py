@@ -19,12 +19,14 @@ MLPERF_ROWS = [
 class Shape:
     rows: list[int]
     dim: int
-    bottom: list[int]
+    bottom: list[int]  # empty: pooled vectors go side by side into the top layers
     top: list[int]  # after the interaction
     pooling: int
 
     def widths_of_top(self) -> list[int]:
         n = len(self.rows) + 1
+        if not self.bottom:
+            return [len(self.rows) * self.dim, *self.top]
         return [n * (n - 1) // 2 + self.dim, *self.top]
 
     def parameters(self) -> int:
@@ -45,6 +47,8 @@ class Shape:
 SHAPES = {
     "mlperf": Shape(MLPERF_ROWS, 128, [13, 512, 256, 128], [1024, 1024, 512, 256, 1], 1),
     "rmc1": Shape([75_000_000] * 10, 32, [13, 256, 128, 32], [256, 64, 1], 80),
+    "bags": Shape([1_000_000] * 10, 32, [], [1], 20),
+    "small": Shape([1_000] * 200, 16, [], [1], 1),
     "opacus": Shape([100] * 26, 128, [13, 512, 256, 128], [1024, 1024, 512, 256, 1], 1),
     "tiny": Shape([1000] * 4, 8, [13, 16, 8], [16, 1], 3),
 }
@@ -62,7 +66,7 @@ def draw_batch(shape: Shape, examples: int, seed: int) -> Batch:
     import torch  # shapes alone are wanted where it is not installed
 
     g = torch.Generator().manual_seed(seed)
-    dense = torch.rand(examples, shape.bottom[0], generator=g)
+    dense = torch.rand(examples, shape.bottom[0] if shape.bottom else 0, generator=g)
     ids = torch.stack(
         [torch.randint(n, (examples, shape.pooling), generator=g) for n in shape.rows]
     )

@@ -20,7 +20,7 @@ from lazydp.loading.batch_record import BatchRecord
 _MANY = 32  # passes that are cleared in a row from which a loop seems to step by another optimizer
 
 
-class Layer(Protocol):
+class Layer:
     """Part of a model whose examples' gradients are kept as factors until they are clipped."""
 
     def squared_norms(self, calls: Calls) -> dict[Any, Tensor]:
@@ -28,9 +28,25 @@ class Layer(Protocol):
 
         There is a key for each layer or parameter with a bound of its own under per-layer clipping.
         """
+        raise NotImplementedError
 
     def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
         """Add factors(key)[u] x the gradient of unit u; a factor of 0 leaves a unit out."""
+        raise NotImplementedError
+
+    @classmethod
+    def all_squared_norms(cls, calls: dict[Any, Calls]) -> dict[Any, Tensor]:
+        """Return the squared norms of all layers of this class that a pass called."""
+        squared: dict[Any, Tensor] = {}
+        for layer, of_layer in calls.items():
+            squared |= layer.squared_norms(of_layer)
+        return squared
+
+    @classmethod
+    def add_all_clipped(cls, calls: dict[Any, Calls], factors: Callable[[Any], Tensor]) -> None:
+        """Add the gradients of all layers of this class that a pass called."""
+        for layer, of_layer in calls.items():
+            layer.add_clipped(of_layer, factors)
 
 
 class Capture(Protocol):
@@ -99,16 +115,24 @@ class Pass:
         """Return the squared norms of all units' gradients, by layer or parameter."""
         examples = self.examples
         units = Units.of_examples(examples) if self.sent is None else Units(self.sent)
-        squared: dict[Any, Tensor] = {}
-        for layer, calls in self.calls.items():
+        for calls in self.calls.values():
             calls.units = units
-            squared |= layer.squared_norms(calls)
+        squared: dict[Any, Tensor] = {}
+        for kind, of_kind in self._by_class().items():
+            squared |= kind.all_squared_norms(of_kind)
         return squared
 
     def add_clipped(self, factors: Callable[[Any], Tensor]) -> None:
         """Add every unit's gradient, times its factor, to the layers' sums."""
+        for kind, of_kind in self._by_class().items():
+            kind.add_all_clipped(of_kind, factors)
+
+    def _by_class(self) -> dict[type[Layer], dict[Any, Calls]]:
+        """Return the calls by class of layer: a class may measure its layers side by side."""
+        classes: dict[type[Layer], dict[Any, Calls]] = {}
         for layer, calls in self.calls.items():
-            layer.add_clipped(calls, factors)
+            classes.setdefault(type(layer), {})[layer] = calls
+        return classes
 
 
 class Call(Protocol):
@@ -156,6 +180,7 @@ class Captures:
         self.batch_dim = 0 if batch_first else 1
         self.accumulation_allowed = True
         self.ended = False  # whether private training has
+        self.lengths: dict[int, Tensor] = {}  # of lists of ids, by id(list): of each example
         self._anchor = new_anchor()
         self._finished: list[Pass] = []
         self._passes = 0  # that reached their end

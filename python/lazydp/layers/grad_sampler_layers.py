@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.nn.utils.rnn import PackedSequence
 
 from lazydp._native import UserError
-from lazydp.layers.captures import Calls, Captures
+from lazydp.layers.captures import Calls, Captures, Layer
 from lazydp.layers.linear import add_to_sum, plain_copy, require_held
 from lazydp.layers.tracing import Untraceable
 
@@ -127,7 +127,7 @@ def _before_recurrent(module: nn.Module, args: Any) -> None:
         )
 
 
-class GradSamplerLayers:
+class GradSamplerLayers(Layer):
     """Holds all such modules of a model as one layer: parameters may be shared among them."""
 
     def __init__(

@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from lazydp._native import UserError
 from lazydp.layers.autograd_mode import new_anchor
-from lazydp.layers.captures import Calls, Captures
+from lazydp.layers.captures import Calls, Captures, Layer
 from lazydp.layers.linear_terms import terms_of
 from lazydp.layers.pass_units import Bucket
 from lazydp.layers.tracing import Untraceable, require_values
@@ -65,7 +65,7 @@ class _Factors(torch.autograd.Function):
         return None, back, None, None, None
 
 
-class FactoredLinear:
+class FactoredLinear(Layer):
     """Clips the gradients of a linear layer from their factors."""
 
     def __init__(self, name: str, module: nn.Linear, captures: Captures) -> None:

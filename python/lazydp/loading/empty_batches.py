@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from lazydp._native import UserError
+from lazydp.loading.jagged import is_keyed_jagged, without_examples, without_ids
 
 _PLAIN = (bool, int, float, complex, str, bytes)
 
@@ -56,6 +57,8 @@ class CollateWithEmpty:
     def _emptied(self, one: Any, two: Any) -> Any:
         if isinstance(one, Tensor):
             return self._tensor(one, two)
+        if is_keyed_jagged(one):
+            return without_ids(one) if self._rand else without_examples(one)
         if isinstance(one, Mapping):
             fields = {key: self._emptied(one[key], two[key]) for key in one}
             return fields if type(one) is dict else _rebuilt(one, fields)

@@ -203,9 +203,15 @@ def require_clipped_by_example(model: nn.Module) -> None:
                 "backward(), before gradients can be clipped; use nn.EmbeddingBag or torchrec's "
                 "EmbeddingBagCollection"
             )
-        if any(k.startswith("torchrec.") and k.endswith(".EmbeddingCollection") for k in kinds):
+        if any(k.startswith("torchrec.distributed.") for k in kinds):
             raise UserError(
-                f"'{name}' is a torchrec EmbeddingCollection, which looks the ids of a whole batch "
-                "up as one list: every look-up would be clipped as an example of its own; use "
-                "EmbeddingBagCollection, or nn.Embedding with ids as [batch, length]"
+                f"'{name}' is a {type(module).__name__}, whose tables TorchRec has cut into shards "
+                "and updates itself; give make_private the collection as it was before "
+                "DistributedModelParallel or shard()"
+            )
+        if any(k.rpartition(".")[2].startswith("ManagedCollision") for k in kinds):
+            raise UserError(
+                f"'{name}' is a {type(module).__name__}, which gives rows to ids by what it has "
+                "seen of them, and nothing would make that private; hash ids into the rows of an "
+                "EmbeddingBagCollection"
             )

@@ -28,9 +28,20 @@ class PrivateEmbeddingBase(Untraceable):
     _lazydp_plain: type[nn.Module]
 
     def _read(
-        self, ids: Tensor, bags: Any, examples: int, compute: Callable[[Tensor], Tensor]
+        self,
+        ids: Tensor,
+        bags: Any,
+        examples: int,
+        compute: Callable[[Tensor], Tensor],
+        lengths: Tensor | None = None,
     ) -> Tensor:
-        """Settle the rows, compute the output, and keep the look-up if a gradient will come."""
+        """Settle the rows, compute the output, and keep the look-up if a gradient will come.
+
+        `lengths` are the numbers of bags of each example, where they differ.
+        """
+        if lengths is not None:
+            lengths = lengths.detach().to("cpu", torch.int64)
+            examples = len(lengths)
         table = self._lazydp_table
         captures = table.owner.captures
         if self._parameters.get("weight") is not table.weight:
@@ -41,14 +52,20 @@ class PrivateEmbeddingBase(Untraceable):
         keeps = captures.begin_forward(ids)
         if table.owner.on_lookup is not None:
             table.owner.on_lookup(table, ids)
-        table.settle(bags)
-        with torch.no_grad():
-            output = compute(table.memory)
+        output = self._pool(ids, bags)
+        if output is None:
+            table.settle(bags)
+            with torch.no_grad():
+                output = compute(table.memory)
         if not (keeps and table.weight.requires_grad):
             return output
         batch_dim = captures.batch_dim if isinstance(self, nn.Embedding) and ids.dim() > 1 else 0
-        lookup = Lookup(table, bags, examples, batch_dim, captures.scale(examples))
+        lookup = Lookup(table, bags, examples, batch_dim, captures.scale(examples), lengths)
         return captures.attach(output, lookup)
+
+    def _pool(self, ids: Tensor, bags: Any) -> Tensor | None:
+        """Return the output, if it is nothing but the bags' rows pooled, settled on the way."""
+        return self._lazydp_table.settle_and_pool(bags)
 
     def __setattr__(self, name: str, value: Any) -> None:
         """Refuse another weight or another way of pooling, and say what to do instead."""
@@ -138,8 +155,21 @@ class PrivateEmbedding(PrivateEmbeddingBase, nn.Embedding):  # type: ignore[misc
     def forward(self, input: Tensor) -> Tensor:
         """Look settled rows up as nn.Embedding does."""
         require_values(input)
-        bags, examples = embedding_bags(self, input, self._lazydp_table.owner.captures.batch_dim)
-        return self._read(input, bags, examples, lambda weight: functional.embedding(input, weight))
+        captures = self._lazydp_table.owner.captures
+        lengths = captures.lengths.get(id(input))
+        bags, examples = embedding_bags(self, input, captures.batch_dim)
+
+        def compute(weight: Tensor) -> Tensor:
+            return functional.embedding(input, weight)
+
+        return self._read(input, bags, examples, compute, lengths)
+
+    def _pool(self, ids: Tensor, bags: Any) -> Tensor | None:
+        moved = self._lazydp_table.owner.captures.batch_dim and ids.dim() > 1
+        if moved or self.padding_idx is not None or not ids.numel():
+            return None
+        output = super()._pool(ids, bags)
+        return None if output is None else output.view(*ids.shape, self.embedding_dim)
 
 
 def make_private(module: nn.Module, table: PrivateTable) -> None:

@@ -22,6 +22,7 @@ class Lookup:
     examples: int
     batch_dim: int  # the dimension of the output along which examples lie
     scale: float  # undoes a mean over the batch
+    lengths: Tensor | None = None  # numbers of bags of each example, where they differ
     gradient: Tensor | None = None  # bags x dim; None until backward
 
     @property
@@ -35,9 +36,19 @@ class Lookup:
         return str(self.table.name)
 
     @property
-    def bags_per_example(self) -> int:
-        """The number of bags of each example."""
+    def bags_per_example(self) -> int | Tensor:
+        """The number of bags of each example; of all examples, if it is the same."""
+        if self.lengths is not None:
+            return self.lengths
         return self.bags.bags // self.examples if self.examples else 1
+
+    @property
+    def of_the_core(self) -> _native.Call:
+        """The look-up and its gradient, as the core takes them."""
+        of_each = self.bags_per_example
+        if isinstance(of_each, Tensor):  # the first bag of each, and the end
+            of_each = torch.cat([of_each.new_zeros(1), of_each.cumsum(0)])
+        return self.bags, self.gradient, of_each
 
     def with_gradient(self, gradient: Tensor) -> Lookup:
         """Return the look-up with a copy of the gradient of its output, one row a bag."""
@@ -75,10 +86,30 @@ def embedding_bags(module: nn.Embedding, ids: Tensor, batch_dim: int) -> tuple[_
     return bags, ids.shape[0]
 
 
+def _require_bags(
+    module: nn.EmbeddingBag, ids: Tensor, offsets: Tensor | None, weights: Tensor | None
+) -> None:
+    """Refuse what torch refuses."""
+    if ids.dim() not in (1, 2):
+        raise ValueError(f"input has {ids.dim()} dimensions; an EmbeddingBag takes 1 or 2")
+    if ids.dtype not in (torch.int64, torch.int32):
+        raise TypeError(f"ids are of {ids.dtype}; an EmbeddingBag takes torch.int64 or torch.int32")
+    if ids.dim() == 2 and offsets is not None:
+        raise ValueError("offsets were given with 2-D input, each row of which is a bag")
+    if weights is not None and module.mode != "sum":
+        raise NotImplementedError("per_sample_weights are for mode 'sum' alone")
+    if weights is not None and weights.shape != ids.shape:
+        raise ValueError(
+            f"per_sample_weights have shape {list(weights.shape)} and ids {list(ids.shape)}; "
+            "there must be a weight for each id"
+        )
+
+
 def pooled_bags(
     module: nn.EmbeddingBag, ids: Tensor, offsets: Tensor | None, weights: Tensor | None
 ) -> tuple[_native.Bags, int]:
     """Return a bag for each example, as torch reads the arguments of an EmbeddingBag."""
+    _require_bags(module, ids, offsets, weights)
     flat = ids.detach().to("cpu", torch.int64).reshape(-1).contiguous()
     if ids.dim() == 2:
         ends = torch.arange(ids.shape[0] + 1) * ids.shape[1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from torch import Tensor, optim
+from torch import Tensor, nn, optim
 
 from lazydp import _native
 from lazydp._native import PrivacyError, UserError
@@ -13,6 +13,7 @@ from lazydp.layers.captures import Captures
 from lazydp.noise.float_noise import FloatNoise
 from lazydp.noise.fork_guard import HomeProcess
 from lazydp.tables import embedding
+from lazydp.tables.collections import make_plain, make_private
 from lazydp.tables.discovery import FoundTable
 from lazydp.tables.exchange import Exchange
 from lazydp.tables.private_table import PrivateTable
@@ -32,6 +33,7 @@ class Tables:
         policy: str,
         captures: Captures,
         exchange: Exchange,
+        collections: Sequence[nn.Module] = (),
         bands: Sequence[float] = (1.0,),
     ) -> None:
         """Bind the tables and turn their modules into private ones.
@@ -71,6 +73,9 @@ class Tables:
         for table in self.all:
             for module in table.modules:
                 embedding.make_private(module, table)
+        self._collections = collections
+        for module in collections:
+            make_private(module, captures)
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
@@ -84,6 +89,8 @@ class Tables:
     def undo(self) -> None:
         """Give the modules back as they were; only a settled model may leave."""
         self.released = self.captures.ended = True
+        for module in self._collections:
+            make_plain(module)
         for table in self.all:
             for module in table.modules:
                 embedding.make_plain(module)
@@ -156,9 +163,9 @@ class Tables:
                 group.open(rules[index])
                 self._float_noise[index].note(rules[index].noise_per_step)
             self._first_step = set()
-            for table in self.all:
-                if not table.frozen:
-                    table.group.apply(table.index, table.pending)
+            for index, group in self.groups.items():
+                moved = [t for t in self.all if t.param_group == index and not t.frozen]
+                group.apply([(table.index, table.pending) for table in moved])
         finally:
             self.discard_pending()  # nothing is applied twice, whatever happened
         for call in self.after_step:

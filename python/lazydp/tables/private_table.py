@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from lazydp import _native
 from lazydp._native import UserError
-from lazydp.layers.captures import Calls
+from lazydp.layers.captures import Calls, Layer
 from lazydp.tables.discovery import FoundTable
 from lazydp.tables.lookup import Part
 from lazydp.tables.private_tensor import PrivateTensor, hide, show
@@ -23,7 +23,7 @@ _LARGE = 1 << 22  # numbers in a table from which settling all of it at every st
 _OFTEN = 4  # steps in a row, each followed by a read of the whole table, that are warned of
 
 
-class PrivateTable:
+class PrivateTable(Layer):
     """Binds one weight to the engine in C++, where it lies."""
 
     def __init__(self, owner: Tables, found: FoundTable, table_id: int) -> None:
@@ -76,6 +76,15 @@ class PrivateTable:
             self.group.settle(self.index, bags)
             self.owner.exchange.note_read(self, bags)
 
+    def settle_and_pool(self, bags: _native.Bags) -> Tensor | None:
+        """Return the pooled rows, settled while they are read; None where no row is owed noise."""
+        if not self._waits():
+            return None
+        pooled = torch.empty(bags.bags, self.dim, dtype=torch.float32)
+        self.group.settle_and_pool(self.index, bags, pooled)
+        self.owner.exchange.note_read(self, bags)
+        return pooled
+
     def settle_ids(self, ids: Tensor) -> None:
         """Settle rows by number, as a user writes them: numbers below 0 count from the end."""
         flat = ids.detach().to("cpu", torch.int64).reshape(-1)
@@ -123,41 +132,62 @@ class PrivateTable:
     def squared_norms(self, calls: Calls) -> dict[Any, Tensor]:
         """Measure each row once, with the sum of what a unit's bags and calls give it."""
         units = calls.units
-        parts = [(call.bags, call.gradient, call.bags_per_example) for call in calls]
-        if _one_bag_each(calls):
-            single = torch.zeros(len(units), dtype=torch.float32)
-            _native.squared_norms(parts[0], single)
-            return {self: single.double()}
+        parts = [call.of_the_core for call in calls]
         squared = torch.zeros(len(units), dtype=torch.float64)
         calls.formed = _native.merge_rows(parts, units.starts, squared)
         return {self: squared * units.shares**2}
 
-    def add_clipped(self, calls: Calls, factors: Callable[[Any], Tensor]) -> None:
-        """Keep the clipped gradient for the next step."""
+    @classmethod
+    def all_squared_norms(cls, calls: dict[Any, Calls]) -> dict[Any, Tensor]:
+        """Measure the tables that have one bag for each example in one loop."""
+        plain = {table: c for table, c in calls.items() if _one_bag_each(c)}
+        others = {table: c for table, c in calls.items() if table not in plain}
+        squared = super().all_squared_norms(others)
+        if plain:
+            single = torch.empty(
+                len(plain), len(next(iter(plain.values())).units), dtype=torch.float32
+            )
+            bags = [c[0].of_the_core for c in plain.values()]
+            _native.squared_norms(bags, list(single))
+            squared |= zip(plain, single.double(), strict=True)
+        return squared
+
+    @classmethod
+    def add_all_clipped(cls, calls: dict[Any, Calls], factors: Callable[[Any], Tensor]) -> None:
+        """Keep the clipped gradients of all tables for the next step, scaled in one loop."""
+        scaled = []
+        for table, of_table in calls.items():
+            for bags, gradient, each in table._clipped(of_table, factors):
+                if len(bags.ids):
+                    scaled.append((gradient, each))
+                    table.pending.append((bags, gradient))
+        _native.scale_rows(scaled)
+
+    def _clipped(
+        self, calls: Calls, factors: Callable[[Any], Tensor]
+    ) -> Iterator[tuple[_native.Bags, Tensor, Tensor]]:
+        """Yield bags, copies of their gradients, and the factor of each."""
         units = calls.units
-        each = factors(self).detach().to("cpu", torch.float32)
+        each = factors(self)
         if _one_bag_each(calls):
-            self._keep(calls[0].bags, calls[0].gradient, each)
+            yield calls[0].bags, calls[0].gradient, _floats(each)
             return
-        each = (each * units.shares).float()
+        each = _floats(each * units.shares)
         rows = torch.from_numpy(calls.formed.first.astype("int64")).diff()
         for place, call in enumerate(calls):
             of_bags = units.spread(each).repeat_interleave(call.bags_per_example)
-            self._keep(calls.formed.once(place), call.gradient, of_bags)
+            yield calls.formed.once(place), call.gradient, of_bags
         merged = torch.from_numpy(calls.formed.values)
-        self._keep(calls.formed.merged, merged, each.repeat_interleave(rows))
+        yield calls.formed.merged, merged, each.repeat_interleave(rows)
 
-    def _keep(self, bags: _native.Bags, gradient: Tensor, each: Tensor) -> None:
-        """Keep a gradient for each bag, which is a copy and may be written to, times a factor."""
-        if not len(bags.ids):
-            return
-        gradient.mul_(each[:, None])
-        if bool((each == 0).any()):  # selected, since 0 x NaN would be NaN
-            gradient.masked_fill_(each[:, None] == 0, 0.0)
-        self.pending.append((bags, gradient))
+
+def _floats(factors: Tensor) -> Tensor:
+    return factors.detach().to("cpu", torch.float32)
 
 
 def _one_bag_each(calls: Calls) -> bool:
     """Return whether a unit's terms all have one sign, so that nothing can cancel."""
     one_call = len(calls) == 1 and calls.units.single
-    return one_call and calls[0].bags_per_example == 1 and not len(calls[0].bags.weights)
+    if not one_call or calls[0].lengths is not None:
+        return False
+    return calls[0].bags_per_example == 1 and not len(calls[0].bags.weights)

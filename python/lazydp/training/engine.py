@@ -20,6 +20,7 @@ from lazydp.loading.batch_record import BatchRecord
 from lazydp.loading.secure_sampler import require_all_examples, require_map_style
 from lazydp.loading.unit_sampler import by_unit, population, sampler_of_units
 from lazydp.noise.dense_noise import NORMALS_PER_SAMPLE
+from lazydp.tables.collections import find_collections
 from lazydp.tables.discovery import (
     FoundTable,
     find_tables,
@@ -147,6 +148,7 @@ class PrivacyEngine(Preparation):
                 batch_record=self._batch_record,
             ),
             exchange=exchange_for(distributed),
+            collections=find_collections(module),
             bands=(1.0,) if stream is None else stream.block.bands,
         )
         try:

@@ -44,6 +44,20 @@ HugeMemory::~HugeMemory() {
   if (data_ != nullptr) munmap(data_, bytes_);
 }
 
+void collapse_into_huge_pages(void* data, std::size_t bytes) {
+  constexpr int kCollapse = 25;  // MADV_COLLAPSE of Linux 6.1, which older C libraries do not name
+  constexpr std::uintptr_t kHuge = std::uintptr_t{2} << 20;
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  const std::uintptr_t first = (address + kHuge - 1) / kHuge * kHuge;
+  const std::uintptr_t last = (address + bytes) / kHuge * kHuge;
+  if (first >= last) return;
+  madvise(reinterpret_cast<void*>(first), last - first, MADV_HUGEPAGE);
+  constexpr std::size_t kBlock = std::size_t{32} << 20;
+  parallel_blocks(last - first, kBlock, [first](std::size_t begin, std::size_t end) {
+    madvise(reinterpret_cast<void*>(first + begin), end - begin, kCollapse);
+  });
+}
+
 namespace {
 
 constexpr std::uint64_t kUnknown = std::numeric_limits<std::uint64_t>::max();

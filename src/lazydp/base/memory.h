@@ -29,6 +29,10 @@ class HugeMemory {
   std::size_t bytes_ = 0;
 };
 
+// Moves memory of the caller into huge pages where the system has them; its addresses stay. Parts
+// that can't be moved, for example of a mapped file, stay as they are.
+void collapse_into_huge_pages(void* data, std::size_t bytes);
+
 // Returns the bytes that the system has to give: the smaller of the machine's available memory and
 // what the control group leaves. Returns the largest number of the type if neither can be read.
 std::uint64_t available_memory();

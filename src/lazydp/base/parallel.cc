@@ -64,6 +64,10 @@ int thread_count() {
   return omp_get_max_threads();
 }
 
+int threads_here() {
+  return omp_in_parallel() != 0 ? 1 : omp_get_max_threads();
+}
+
 OneThread::OneThread() : before_(omp_get_max_threads()) {
   omp_set_num_threads(1);
 }
@@ -74,7 +78,7 @@ OneThread::~OneThread() {
 namespace detail {
 
 void run_tasks(std::size_t tasks, void (*call)(void* body, std::size_t task), void* body) {
-  if (tasks <= 1 || omp_in_parallel() != 0 || omp_get_max_threads() == 1) {
+  if (tasks <= 1 || threads_here() == 1) {
     const FlushDenormals flush;
     for (std::size_t i = 0; i < tasks; ++i) call(body, i);
     return;

@@ -16,6 +16,9 @@ namespace lazydp {
 void set_thread_count(int threads);
 int thread_count();
 
+// Returns how many threads a loop that is begun here would use: one inside another parallel loop.
+int threads_here();
+
 // While an object of this class lives, a library that this thread calls starts no OpenMP threads of
 // its own.
 class OneThread {

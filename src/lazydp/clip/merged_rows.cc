@@ -70,7 +70,7 @@ class Merger {
     ids_.clear();
     for (std::size_t c = 0; c < calls_.size(); ++c) {
       const TableCall& call = calls_[c];
-      for (std::size_t b = begin * call.bags_per_example; b < end * call.bags_per_example; ++b) {
+      for (std::size_t b = call.first_bag(begin); b < call.first_bag(end); ++b) {
         if (call.bags->length(b) == 0) continue;
         const double squared = squared_norm(call.gradients.row(b));
         const float share = share_of(call, b);

@@ -80,12 +80,26 @@ float BagCoefficients::squared(const Bags& bags, Pooling mode, std::size_t examp
 }
 
 void add_squared_table_norms(const TableCall& call, std::span<float> squared) {
-  check(call.bags_per_example == 1, "one bag for each example");
-  constexpr std::size_t kExamplesPerTask = 64;
-  parallel_blocks(squared.size(), kExamplesPerTask, [&](std::size_t begin, std::size_t end) {
+  add_squared_table_norms({&call, 1}, {&squared, 1});
+}
+
+void add_squared_table_norms(std::span<const TableCall> calls,
+                             std::span<const std::span<float>> squared) {
+  std::size_t most = 0;
+  for (std::size_t k = 0; k < calls.size(); ++k) {
+    check(calls[k].bags_per_example == 1 && calls[k].first_bags.empty(),
+          "one bag for each example");
+    most = std::max(most, squared[k].size());
+  }
+  constexpr std::size_t kExamplesPerTask = 256;
+  const std::size_t blocks = (most + kExamplesPerTask - 1) / kExamplesPerTask;
+  parallel_for(calls.size() * blocks, [&](std::size_t task) {
+    const TableCall& call = calls[task / blocks];
+    const std::span<float> out = squared[task / blocks];
+    const std::size_t begin = task % blocks * kExamplesPerTask;
     BagCoefficients bag;
-    for (std::size_t i = begin; i < end; ++i) {
-      squared[i] += bag.squared(*call.bags, call.mode, i) * squared_norm(call.gradients.row(i));
+    for (std::size_t i = begin; i < std::min(begin + kExamplesPerTask, out.size()); ++i) {
+      out[i] += bag.squared(*call.bags, call.mode, i) * squared_norm(call.gradients.row(i));
     }
   });
 }

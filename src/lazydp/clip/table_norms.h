@@ -67,18 +67,28 @@ class BagCoefficients {
   std::vector<float> coefficients_;  // by row number
 };
 
-// One call of a table: `bags_per_example` bags for each example, one after the other, and the
-// gradient of each bag's pooled vector.
+// One call of a table: the bags of each example, one after the other, and the gradient of each
+// bag's pooled vector.
 struct TableCall {
   const Bags* bags = nullptr;
   Pooling mode = Pooling::sum;
   ConstMatrixView gradients;  // bags x dim
   std::size_t bags_per_example = 1;
+  std::span<const std::int64_t> first_bags = {};  // of examples that differ, and the end; or empty
+
+  std::size_t first_bag(std::size_t example) const {
+    return first_bags.empty() ? example * bags_per_example
+                              : static_cast<std::size_t>(first_bags[example]);
+  }
 };
 
 // Adds to squared[i] the squared norm of example i's gradient of the table, which has one bag for
 // each example: sum over rows u of (total coefficient of u)^2 x |gradient of the bag|^2. A row that
 // occurs m times in its bag counts m^2.
 void add_squared_table_norms(const TableCall& call, std::span<float> squared);
+
+// Does so for several tables in one loop: squared[k] has those of calls[k].
+void add_squared_table_norms(std::span<const TableCall> calls,
+                             std::span<const std::span<float>> squared);
 
 }  // namespace lazydp

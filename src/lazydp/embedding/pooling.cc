@@ -41,14 +41,20 @@ void pool(const Table& table, const Bags& bags, Pooling mode, MatrixView pooled)
 
 void pool(std::span<const Table> tables, std::span<const Bags> bags, Pooling mode,
           std::span<const MatrixView> pooled) {
-  constexpr std::size_t kBags = 128;
+  constexpr std::size_t kFloats = std::size_t{1} << 15;  // of a task, about: it outweighs its start
   std::size_t most = 0;  // a rank may receive more bags for one table than for another
-  for (const Bags& of_table : bags) most = std::max(most, of_table.size());
-  const std::size_t blocks = (most + kBags - 1) / kBags;
+  std::size_t floats = 0;
+  for (std::size_t k = 0; k < tables.size(); ++k) {
+    most = std::max(most, bags[k].size());
+    floats += bags[k].ids.size() * tables[k].dim();
+  }
+  const std::size_t tasks = 1 + floats / kFloats;
+  const std::size_t block = std::max<std::size_t>(16, 1 + most * tables.size() / tasks);
+  const std::size_t blocks = (most + block - 1) / block;
   parallel_for(tables.size() * blocks, [&](std::size_t task) {
     const std::size_t k = task / blocks;
-    const std::size_t begin = task % blocks * kBags;
-    const std::size_t end = std::min(begin + kBags, bags[k].size());
+    const std::size_t begin = task % blocks * block;
+    const std::size_t end = std::min(begin + block, bags[k].size());
     if (begin >= end) return;
     pool(tables[k], bags[k], mode, begin, end, pooled[k].rows_from(begin, end - begin));
   });

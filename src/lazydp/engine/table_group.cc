@@ -1,11 +1,16 @@
 #include "lazydp/engine/table_group.h"
 
 #include <algorithm>
+#include <functional>
 #include <string>
+#include <utility>
 
 #include "lazydp/base/error.h"
+#include "lazydp/base/memory.h"
+#include "lazydp/base/parallel.h"
 #include "lazydp/base/stages.h"
 #include "lazydp/noise/momentum_tables.h"
+#include "lazydp/noise/policies.h"
 #include "lazydp/noise/sgd_tables.h"
 
 namespace lazydp {
@@ -47,9 +52,17 @@ class TableGroup::BoundTable {
   void settle(Step t, Ids ids) {
     const std::lock_guard lock(guard_);
     const auto catch_up = [&] { optimizer_->settle(t, {&ids, 1}, stages_); };
-    const bool padded = padding_ && std::ranges::find(ids, *padding_) != ids.end();
-    if (!padded) return catch_up();
+    if (!padded(ids)) return catch_up();
     but_for_padding(catch_up);
+  }
+
+  void settle_and_pool(Step t, const Bags& bags, Pooling mode, MatrixView pooled) {
+    if (padded(bags.ids)) {
+      settle(t, bags.ids);
+      return pool(weights_, bags, mode, pooled);
+    }
+    const std::lock_guard lock(guard_);
+    optimizer_->settle_and_pool(t, {&bags, 1}, mode, {&pooled, 1}, stages_);
   }
 
   void settle_all(Step t) {
@@ -68,6 +81,8 @@ class TableGroup::BoundTable {
   }
 
  private:
+  bool padded(Ids ids) const { return padding_ && std::ranges::find(ids, *padding_) != ids.end(); }
+
   // Calls body() and leaves the padding row as it was.
   template <class Body>
   void but_for_padding(Body&& body) {
@@ -94,6 +109,8 @@ std::size_t TableGroup::add(const TableMemory& memory) {
   check((options_.rule == TableRule::momentum) == !memory.momentum.empty(),
         "a momentum where the rule has one");
   check(now() == 0, "tables are added before the first step");
+  collapse_into_huge_pages(memory.weights.data(), memory.weights.size_bytes());
+  collapse_into_huge_pages(memory.momentum.data(), memory.momentum.size_bytes());
   tables_.push_back(std::make_unique<BoundTable>(options_, memory, *clock_, noise_));
   return tables_.size() - 1;
 }
@@ -126,8 +143,37 @@ void TableGroup::apply(std::size_t table, const TableGradient& gradient) {
   tables_.at(table)->apply(now(), gradient);
 }
 
+// A table with a large part of the work takes its step alone, on all threads; so does every table
+// of which all rows are written. The others share one parallel loop, the longest first.
+void TableGroup::apply(std::span<const Update> updates) {
+  std::vector<std::pair<std::size_t, const Update*>> by_work;
+  std::size_t all = 0;
+  for (const Update& update : updates) {
+    by_work.emplace_back(update.gradient.ids().size() * dim(update.table), &update);
+    all += by_work.back().first;
+  }
+  std::ranges::sort(by_work, std::greater{}, &std::pair<std::size_t, const Update*>::first);
+  const auto threads = static_cast<std::size_t>(threads_here());
+  const bool alone = traits_of(options_.policy).writes_every_row;
+  const auto few = std::ranges::find_if(
+      by_work, [&](const auto& one) { return !alone && 2 * threads * one.first <= all; });
+  const auto take = [&](const auto& one) { apply(one.second->table, one.second->gradient); };
+  std::for_each(by_work.begin(), few, take);
+  constexpr std::size_t kFloats = std::size_t{1} << 15;  // of a task, about: it outweighs its start
+  const std::span rest(few, by_work.end());
+  const std::size_t block = 1 + kFloats * rest.size() / (1 + all);
+  parallel_blocks(rest.size(), block, [&](std::size_t begin, std::size_t end) {
+    std::ranges::for_each(rest.subspan(begin, end - begin), take);
+  });
+}
+
 void TableGroup::settle(std::size_t table, std::span<const RowId> ids) {
   tables_.at(table)->settle(now(), ids);
+}
+
+void TableGroup::settle_and_pool(std::size_t table, const Bags& bags, Pooling mode,
+                                 MatrixView pooled) {
+  tables_.at(table)->settle_and_pool(now(), bags, mode, pooled);
 }
 
 void TableGroup::settle_all(std::size_t table) {

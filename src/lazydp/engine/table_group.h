@@ -47,8 +47,16 @@ class TableGroup {
   // Takes the open step on one table. Every table takes every step, with or without a gradient.
   void apply(std::size_t table, const TableGradient& gradient);
 
+  // Takes the open step on several tables: side by side, unless one has most of the work.
+  struct Update {
+    std::size_t table = 0;
+    TableGradient gradient;
+  };
+  void apply(std::span<const Update> updates);
+
   // On return these rows, or all rows, carry the noise of all steps so far.
   void settle(std::size_t table, std::span<const RowId> ids);
+  void settle_and_pool(std::size_t table, const Bags& bags, Pooling mode, MatrixView pooled);
   void settle_all(std::size_t table);
   void settle_all();
 

@@ -88,6 +88,10 @@ std::uint64_t add_to_rows(float* table, std::size_t dim, const BagList& bags, co
   const hn::ScalableTag<float> d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t last = bags.offsets[bags.bags];
+  const auto owns = [share, shares](std::size_t id) {
+    return shares == 1 ||
+           static_cast<std::uint32_t>(id >> 4) % static_cast<std::uint32_t>(shares) == share;
+  };
   std::uint64_t added = 0;
   for (std::size_t b = 0; b < bags.bags; ++b) {
     const std::size_t begin = bags.offsets[b];
@@ -97,10 +101,11 @@ std::uint64_t add_to_rows(float* table, std::size_t dim, const BagList& bags, co
     const float* g = gradient + b * stride;
     for (std::size_t k = begin; k < end; ++k) {
       if (k + kAhead < last) {
-        prefetch_row(table + static_cast<std::size_t>(bags.ids[k + kAhead]) * dim, dim);
+        const auto ahead = static_cast<std::size_t>(bags.ids[k + kAhead]);
+        if (owns(ahead)) prefetch_row(table + ahead * dim, dim);
       }
       const auto id = static_cast<std::size_t>(bags.ids[k]);
-      if (shares > 1 && (id >> 4) % shares != share) continue;
+      if (!owns(id)) continue;
       float* row = table + id * dim;
       const float weight = weight_of(bags, k, shared);
       const auto w = hn::Set(d, weight);

@@ -24,11 +24,19 @@ class TableSettler {
   void settle_and_pool(Table& table, WaitingRows& waiting, NoiseWriter& writer,
                        const OwedThrough& owed, const Bags& bags, Pooling mode, MatrixView pooled);
 
+  // Settles the share's rows among `ids`, for a table that several tasks settle before any reads
+  // it.
+  void settle(Table& table, WaitingRows& waiting, NoiseWriter& writer, const OwedThrough& owed,
+              std::span<const RowId> ids, Share share);
+
   // Books the wall time of tasks that ran concurrently in the proportion of the time each spent,
   // and resets their figures.
   static void book(std::span<TableSettler> tables, StageClock& stages, RowTraffic& traffic);
 
  private:
+  void settle_run(Table& table, WaitingRows& waiting, NoiseWriter& writer, const OwedThrough& owed,
+                  std::span<const RowId> ids, std::span<const RowId> next, Share share);
+
   std::vector<LateRow> late_;  // reused from step to step
   std::uint64_t settled_ = 0;
   std::array<double, 3> seconds_{};  // finding, settling, pooling

@@ -9,10 +9,15 @@
 namespace lazydp {
 namespace {
 
-// Returns into how many tasks a table is cut: one when that keeps all threads busy.
-std::size_t shares_of(std::size_t tables) {
-  const auto threads = static_cast<std::size_t>(thread_count());
-  return tables % threads == 0 || tables >= 4 * threads ? 1 : threads;
+// Returns into how many tasks a table is cut: one when that keeps all threads busy, and where all
+// tables together have so little to do that it is done before other threads are awake.
+std::size_t shares_of(std::span<const Table> tables, std::span<const Ids> ids) {
+  const auto threads = static_cast<std::size_t>(threads_here());
+  if (tables.size() % threads == 0 || tables.size() >= 4 * threads) return 1;
+  constexpr std::size_t kWorthIt = std::size_t{1} << 16;
+  std::size_t floats = 0;
+  for (std::size_t k = 0; k < tables.size(); ++k) floats += ids[k].size() * tables[k].dim();
+  return floats < kWorthIt ? 1 : threads;
 }
 
 std::size_t rows_per_task(const Table& table) {
@@ -49,7 +54,9 @@ void SgdTables::apply(Step t, std::span<const TableGradient> gradients, StageClo
 }
 
 void SgdTables::take_step(Step t, std::span<const TableGradient> gradients, StageClock& stages) {
-  const std::size_t shares = shares_of(tables_.size());
+  with_gradient_.clear();
+  for (const TableGradient& gradient : gradients) with_gradient_.push_back(gradient.ids());
+  const std::size_t shares = shares_of(tables_, with_gradient_);
   std::atomic<std::uint64_t> rows{0};
   parallel_for(tables_.size() * shares, [&](std::size_t task) {
     const std::size_t k = task / shares;
@@ -60,8 +67,6 @@ void SgdTables::take_step(Step t, std::span<const TableGradient> gradients, Stag
   traffic_.written += rows;
   stages.lap(Stage::gradient_update);
 
-  with_gradient_.clear();
-  for (const TableGradient& gradient : gradients) with_gradient_.push_back(gradient.ids());
   catch_up(&Update::on_gradient, t, with_gradient_, stages);
   if (policy_.writes_every_row) sweep_all(t, stages);
   settle_in_turn(t, stages);
@@ -73,22 +78,32 @@ void SgdTables::settle(Step t, std::span<const Ids> ids, StageClock& stages) {
 
 void SgdTables::settle_and_pool(Step t, std::span<const Bags> bags, Pooling mode,
                                 std::span<const MatrixView> pooled, StageClock& stages) {
-  const bool waits = !updates_.empty() && updates_.front().on_read != nullptr;
-  if (waits && fused_ && shares_of(tables_.size()) == 1) {
-    const OwedThrough owed = clock_.through(t);
-    reading_.resize(tables_.size());
-    guard_.run([&] {
-      parallel_for(tables_.size(), [&](std::size_t k) {
-        reading_[k].settle_and_pool(tables_[k], *updates_[k].on_read, *writer_, owed, bags[k], mode,
-                                    pooled[k]);
-      });
-    });
-    TableSettler::book(reading_, stages, traffic_);
-    return;
-  }
   to_read_.clear();
   for (const Bags& of_table : bags) to_read_.emplace_back(of_table.ids);
-  settle(t, to_read_, stages);
+  const bool waits = !updates_.empty() && updates_.front().on_read != nullptr;
+  if (!waits || !fused_) {
+    settle(t, to_read_, stages);
+    pool(tables_, bags, mode, pooled);
+    return stages.lap(Stage::forward);
+  }
+  const OwedThrough owed = clock_.through(t);
+  const std::size_t shares = shares_of(tables_, to_read_);
+  reading_.resize(tables_.size() * shares);
+  guard_.run([&] {
+    parallel_for(reading_.size(), [&](std::size_t task) {
+      const std::size_t k = task / shares;
+      TableSettler& settler = reading_[task];
+      if (shares == 1) {
+        settler.settle_and_pool(tables_[k], *updates_[k].on_read, *writer_, owed, bags[k], mode,
+                                pooled[k]);
+      } else {
+        settler.settle(tables_[k], *updates_[k].on_read, *writer_, owed, bags[k].ids,
+                       {task % shares, shares});
+      }
+    });
+  });
+  TableSettler::book(reading_, stages, traffic_);
+  if (shares == 1) return;
   pool(tables_, bags, mode, pooled);
   stages.lap(Stage::forward);
 }
@@ -101,7 +116,7 @@ void SgdTables::catch_up(std::unique_ptr<WaitingRows> Update::*part, Step t,
                            [&](const Update& update) { return update.*part != nullptr; })) {
     return;
   }
-  const std::size_t shares = shares_of(tables_.size());
+  const std::size_t shares = shares_of(tables_, ids);
   late_.resize(tables_.size() * shares);
   parallel_for(late_.size(), [&](std::size_t task) {
     Late& late = late_[task];

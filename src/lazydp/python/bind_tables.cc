@@ -1,4 +1,4 @@
-// Binds bags, norms and the tables of a parameter group.
+// Binds the tables of a parameter group.
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <algorithm>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -13,11 +14,10 @@
 #include <vector>
 
 #include "lazydp/base/error.h"
-#include "lazydp/clip/merged_rows.h"
-#include "lazydp/clip/table_norms.h"
+#include "lazydp/base/parallel.h"
 #include "lazydp/engine/table_group.h"
 #include "lazydp/noise/policies.h"
-#include "lazydp/python/bindings.h"
+#include "lazydp/python/pooled_bags.h"
 
 namespace lazydp {
 namespace {
@@ -27,89 +27,6 @@ NoisePolicy policy_from(const std::string& name) {
   if (found != policies().end()) return found->policy;
   throw UserError("noise is '" + name +
                   "'; it must be lazy, lazy_each_step, every_row or touched_rows");
-}
-
-// Bags as the caller of a table gave them, and how they are pooled.
-struct PooledBags {
-  Bags bags;
-  Pooling mode = Pooling::sum;
-};
-
-// Copies ids, so that the caller's tensors may change afterwards. Row ids are checked here.
-PooledBags make_bags(const Integers& ids, const std::optional<Integers>& offsets,
-                     const std::optional<Floats>& weights, bool mean, RowId rows) {
-  PooledBags out{.bags = {}, .mode = mean ? Pooling::mean : Pooling::sum};
-  out.bags.ids.assign(ids.data(), ids.data() + ids.size());
-  for (const RowId id : out.bags.ids) {
-    if (id < 0 || id >= rows) {
-      throw nb::index_error(
-          ("id " + std::to_string(id) + " in a table of " + std::to_string(rows) + " rows")
-              .c_str());
-    }
-  }
-  if (!offsets) {  // a bag for each id
-    out.bags.offsets.resize(ids.size() + 1);
-    for (std::size_t i = 0; i <= ids.size(); ++i) out.bags.offsets[i] = i;
-  } else {
-    out.bags.offsets.assign(offsets->data(), offsets->data() + offsets->size());
-    check(!out.bags.offsets.empty() && out.bags.offsets.front() == 0 &&
-              out.bags.offsets.back() == ids.size() && std::ranges::is_sorted(out.bags.offsets),
-          "offsets of bags ascend from 0 to the number of ids");
-  }
-  if (weights) {
-    check(weights->size() == ids.size(), "a weight for each id");
-    out.bags.weights.assign(weights->data(), weights->data() + weights->size());
-  }
-  return out;
-}
-
-// Returns the memory of `values`, which belongs to `owner`, as an array.
-template <class Value, class Owner>
-auto array_of(std::vector<Value>& values, Owner& owner) {
-  using Array = nb::ndarray<nb::numpy, Value, nb::ndim<1>>;
-  return nb::cast(Array(values.data(), {values.size()}, nb::find(owner)), nb::rv_policy::reference);
-}
-
-ConstMatrixView view_of(const FloatMatrix& matrix) {
-  return {matrix.data(), matrix.shape(0), matrix.shape(1), matrix.shape(1)};
-}
-
-using Call = std::tuple<const PooledBags*, FloatMatrix, std::size_t>;  // bags an example
-
-TableCall view_of(const Call& call, std::size_t examples) {
-  const auto& [bags, gradients, per_example] = call;
-  check(gradients.shape(0) == bags->bags.size(), "a gradient for each bag");
-  check(bags->bags.size() == examples * per_example, "as many bags for each example");
-  return {&bags->bags, bags->mode, view_of(gradients), per_example};
-}
-
-void squared_norms(const Call& call, const Floats& out) {
-  add_squared_table_norms(view_of(call, out.size()), span_of(out));
-}
-
-// RowGradients, with bags as Python knows them.
-struct MergedRows {
-  std::vector<PooledBags> once;  // for each call
-  PooledBags merged;
-  Matrix values;
-  std::vector<std::size_t> first;
-};
-
-// Group g has the examples [starts[g], starts[g + 1]); adds its squared norm to squared[g].
-MergedRows merge(const std::vector<Call>& calls, const Integers& starts, const Doubles& squared) {
-  const std::vector<std::size_t> groups(starts.data(), starts.data() + starts.size());
-  check(!groups.empty() && groups[0] == 0 && std::ranges::is_sorted(groups),
-        "groups of examples ascend from 0");
-  std::vector<TableCall> views;
-  views.reserve(calls.size());
-  for (const Call& call : calls) views.push_back(view_of(call, groups.back()));
-  RowGradients rows = merge_rows(views, groups, span_of(squared));
-  MergedRows out{.once = {},
-                 .merged = {.bags = std::move(rows.merged), .mode = Pooling::sum},
-                 .values = std::move(rows.values),
-                 .first = std::move(rows.first)};
-  for (Bags& bags : rows.once) out.once.push_back({.bags = std::move(bags), .mode = Pooling::sum});
-  return out;
 }
 
 using Part = std::tuple<const PooledBags*, FloatMatrix>;
@@ -130,17 +47,53 @@ void append(const PooledBags& from, const FloatMatrix& gradients, Bags& bags, Ma
   std::copy_n(gradients.data(), gradients.size(), pooled.data() + first_bag * pooled.cols());
 }
 
-void apply(TableGroup& group, std::size_t table, const std::vector<Part>& parts) {
-  if (parts.size() == 1) {
-    const auto& [bags, gradients] = parts[0];
-    return group.apply(table, {&bags->bags, bags->mode, view_of(gradients)});
+// The parts of a table's gradient as one list, which refers to them where there is one alone.
+class JoinedParts {
+ public:
+  JoinedParts(const std::vector<Part>& parts, std::size_t dim) {
+    if (parts.size() == 1) {
+      const auto& [bags, gradients] = parts[0];
+      gradient_ = {&bags->bags, bags->mode, view_of(gradients)};
+      return;
+    }
+    std::size_t count = 0;
+    for (const Part& part : parts) count += std::get<0>(part)->bags.size();
+    pooled_.reshape(count, dim);
+    for (const auto& [from, values] : parts) append(*from, values, bags_, pooled_, bags_.size());
+    gradient_ = {&bags_, Pooling::sum, pooled_.view()};
   }
-  std::size_t count = 0;
-  for (const Part& part : parts) count += std::get<0>(part)->bags.size();
-  Bags bags;
-  Matrix pooled(count, group.dim(table));
-  for (const auto& [from, gradients] : parts) append(*from, gradients, bags, pooled, bags.size());
-  group.apply(table, {&bags, Pooling::sum, pooled.view()});
+  JoinedParts(const JoinedParts&) = delete;
+  JoinedParts& operator=(const JoinedParts&) = delete;
+
+  const TableGradient& gradient() const { return gradient_; }
+
+ private:
+  Bags bags_;
+  Matrix pooled_;
+  TableGradient gradient_;
+};
+
+using Update = std::tuple<std::size_t, std::vector<Part>>;
+
+void apply(TableGroup& group, const std::vector<Update>& updates) {
+  std::vector<std::unique_ptr<JoinedParts>> joined(updates.size());
+  parallel_for(updates.size(), [&](std::size_t k) {
+    const auto& [table, parts] = updates[k];
+    joined[k] = std::make_unique<JoinedParts>(parts, group.dim(table));
+  });
+  std::vector<TableGroup::Update> gradients;
+  for (std::size_t k = 0; k < updates.size(); ++k) {
+    gradients.push_back({std::get<0>(updates[k]), joined[k]->gradient()});
+  }
+  group.apply(gradients);
+}
+
+void settle_and_pool(TableGroup& group, std::size_t table, const PooledBags& bags,
+                     const FloatMatrix& out) {
+  check(out.shape(0) == bags.bags.size() && out.shape(1) == group.dim(table),
+        "a pooled row for each bag");
+  group.settle_and_pool(table, bags.bags, bags.mode,
+                        {out.data(), out.shape(0), out.shape(1), out.shape(1)});
 }
 
 std::size_t add_table(TableGroup& group, TableId id, const FloatMatrix& weights,
@@ -166,32 +119,6 @@ void bind_tables(nb::module_& module) {
   using nb::literals::operator""_a;
   const nb::call_guard<nb::gil_scoped_release> unlocked;
 
-  nb::class_<PooledBags>(module, "Bags", "Rows that a table is asked for, bag by bag.")
-      .def_prop_ro("bags", [](const PooledBags& self) { return self.bags.size(); })
-      .def_prop_ro("ids", [](PooledBags& self) { return array_of(self.bags.ids, self); })
-      .def_prop_ro("offsets", [](PooledBags& self) { return array_of(self.bags.offsets, self); })
-      .def_prop_ro("weights", [](PooledBags& self) { return array_of(self.bags.weights, self); })
-      .def_prop_ro("mean", [](const PooledBags& self) { return self.mode == Pooling::mean; });
-  module.def("make_bags", &make_bags, "ids"_a.noconvert(), "offsets"_a.noconvert().none(),
-             "weights"_a.noconvert().none(), "mean"_a, "rows"_a);
-  module.def("squared_norms", &squared_norms, "call"_a, "out"_a.noconvert(), unlocked);
-  nb::class_<MergedRows>(module, "MergedRows", "Gradients by row, each group's rows once.")
-      .def(
-          "once", [](MergedRows& self, std::size_t call) { return &self.once.at(call); }, "call"_a,
-          nb::rv_policy::reference_internal)
-      .def_prop_ro(
-          "merged", [](MergedRows& self) { return &self.merged; },
-          nb::rv_policy::reference_internal)
-      .def_prop_ro("first", [](MergedRows& self) { return array_of(self.first, self); })
-      .def_prop_ro("values", [](MergedRows& self) {
-        using Array = nb::ndarray<nb::numpy, float, nb::ndim<2>>;
-        return nb::cast(
-            Array(self.values.data(), {self.values.rows(), self.values.cols()}, nb::find(self)),
-            nb::rv_policy::reference);
-      });
-  module.def("merge_rows", &merge, "calls"_a, "starts"_a.noconvert(), "squared"_a.noconvert(),
-             unlocked);
-
   nb::class_<TableStep>(module, "Rule", "How a step of an optimizer moves weights.")
       .def(nb::init<double, double, double, double, bool, bool, double, double>(), nb::kw_only(),
            "learning_rate"_a, "weight_decay"_a, "momentum"_a, "dampening"_a, "nesterov"_a,
@@ -205,7 +132,8 @@ void bind_tables(nb::module_& module) {
            "padding"_a.none())
       .def("require", &TableGroup::require, "rule"_a)
       .def("open", &TableGroup::open, "rule"_a)
-      .def("apply", &apply, "table"_a, "parts"_a, unlocked)
+      .def("apply", &apply, "updates"_a, unlocked)
+      .def("settle_and_pool", &settle_and_pool, "table"_a, "bags"_a, "out"_a.noconvert(), unlocked)
       .def(
           "settle",
           [](TableGroup& self, std::size_t table, const PooledBags& bags) {

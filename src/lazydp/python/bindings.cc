@@ -21,6 +21,7 @@ NB_MODULE(_native, module) {
   nanobind::set_leak_warnings(false);  // models that live to the end of the program are no leak
   lazydp::bind_errors(module);
   lazydp::bind_random(module);
+  lazydp::bind_bags(module);
   lazydp::bind_tables(module);
   lazydp::bind_privacy(module);
   lazydp::bind_audit(module);

@@ -26,6 +26,7 @@ auto span_of(const Array& array) {
 
 void bind_errors(nb::module_& module);
 void bind_random(nb::module_& module);
+void bind_bags(nb::module_& module);
 void bind_tables(nb::module_& module);
 void bind_privacy(nb::module_& module);
 void bind_audit(nb::module_& module);

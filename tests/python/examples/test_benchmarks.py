@@ -88,3 +88,17 @@ def test_every_row_has_its_noise(kind):
         trainer.settle(torch.arange(len(fused.weight)))
     expected = rate / 8 * sigma * steps**0.5
     assert float(fused.weight.std()) == pytest.approx(expected, rel=0.02)
+
+
+def test_threads_of_the_plugin_in_small():
+    said = run("plugin_threads.py", *"--shape tiny --batch 16 --rounds 2 --processes 2".split())
+    assert said.count("met") == 2 and len(said.splitlines()) == 5
+
+
+def test_shapes_without_bottom_layers(tmp_path):
+    from dlrm import Dlrm
+    from shapes import Shape, draw_batch
+
+    shape = Shape([50] * 3, 4, [], [5, 1], 2)
+    batch = draw_batch(shape, 6, 1)
+    assert Dlrm(shape, sparse=True)(batch.dense, batch.ids).shape == (6,)

@@ -1,12 +1,13 @@
 """TorchRec's unsharded modules: trained as the same model of plain tables, or refused."""
 
+import copy
 import warnings
 
 import pytest
 import torch
-from torch import nn
 
 from lazydp import PrivacyEngine, UserError
+from lazydp.loading.empty_batches import CollateWithEmpty
 from models import DIM, ROWS, Scorer, data, loader, squared_loss
 from training import brute_force, private, step
 
@@ -19,54 +20,71 @@ with warnings.catch_warnings():
 FEATURES = {"user": ["clicks"], "item": ["shown", "bought"]}  # by table: one has two features
 
 
-def jagged(ids):
+def jagged(ids, weighted=False):
     """Three features of different lengths, empty ones among them."""
     lengths = {"clicks": ids[:, 0] % 5, "shown": ids[:, 1] % 3, "bought": ids[:, 2] % 2}
     places = torch.arange(ids.shape[1])
-    return torchrec.KeyedJaggedTensor.from_lengths_sync(
+    values = torch.cat([ids[places < n[:, None]] for n in lengths.values()])
+    return torchrec.KeyedJaggedTensor(
         keys=list(lengths),
-        values=torch.cat([ids[places < n[:, None]] for n in lengths.values()]),
+        values=values,
         lengths=torch.cat(list(lengths.values())),
+        weights=(values % 3).float() - 0.5 if weighted else None,
     )
 
 
-def tables(config):
+def tables(config, features=FEATURES):
     return [
-        config(name=name, embedding_dim=DIM, num_embeddings=ROWS, feature_names=features)
-        for name, features in FEATURES.items()
+        config(name=name, embedding_dim=DIM, num_embeddings=ROWS, feature_names=names)
+        for name, names in features.items()
     ]
 
 
 class Bags(Scorer):
-    def __init__(self, kind=torchrec.EmbeddingBagCollection, **options):
-        super().__init__(3 * DIM)
-        self.bags = kind(
-            tables=tables(torchrec.EmbeddingBagConfig), device=torch.device("cpu"), **options
-        )
+    def __init__(self, kind=torchrec.EmbeddingBagCollection, features=FEATURES, **options):
+        super().__init__(sum(map(len, features.values())) * DIM)
+        configs = tables(torchrec.EmbeddingBagConfig, features)
+        self.bags = kind(tables=configs, device=torch.device("cpu"), **options)
 
     def look_up(self, ids):
-        return self.bags(jagged(ids)).values()
+        weighted = self.bags.is_weighted()
+        return self.bags(jagged(ids, weighted)).values()
 
 
 class Sequences(Scorer):
-    def __init__(self):
-        super().__init__(DIM)
+    """Multiplies rows of one example with each other, so that they do not just add up."""
+
+    def __init__(self, features=FEATURES):
+        super().__init__(3 * DIM)
         self.rows = torchrec.EmbeddingCollection(
-            tables=tables(torchrec.EmbeddingConfig), device=torch.device("cpu")
+            tables=tables(torchrec.EmbeddingConfig, features), device=torch.device("cpu")
         )
 
     def look_up(self, ids):
-        return self.rows(jagged(ids))["clicks"].to_padded_dense(4).sum(1)
+        found = self.rows(jagged(ids))
+        rows = [found[key].to_padded_dense(4) for key in sorted(found)[:3]]
+        return torch.cat([x.tanh().sum(1) * x.sum(1).cos() for x in rows], 1)
 
 
-def built():
+SHARED = {"user": ["clicks", "shown"], "item": ["shown", "bought"]}  # one feature in two tables
+BUILT = {
+    "bags": Bags,
+    "weighted": lambda: Bags(is_weighted=True),
+    "shared": lambda: Bags(features=SHARED),
+    "sequences": Sequences,
+    "shared_sequences": lambda: Sequences(SHARED),
+}
+
+
+def built(kind="bags"):
     torch.manual_seed(0)
-    return Bags()
+    return BUILT[kind]()
 
 
-def test_bags_of_torchrec_are_clipped_by_example():
-    model, optimizer, batches = private(built(), noise_multiplier=0.0)
-    expected = built()
+@pytest.mark.parametrize("kind", BUILT)
+def test_collections_are_clipped_by_example(kind):
+    model, optimizer, batches = private(built(kind), noise_multiplier=0.0)
+    expected = built(kind)
     brute = brute_force(expected, sigma=0.0)
     for batch in batches:
         step(model, optimizer, batch)
@@ -76,27 +94,70 @@ def test_bags_of_torchrec_are_clipped_by_example():
         torch.testing.assert_close(ours[key].clone(), value, rtol=2e-5, atol=2e-5)
 
 
-def test_bags_of_torchrec_under_poisson_sampling():
+@pytest.mark.parametrize("kind", BUILT)
+def test_collections_under_poisson_sampling(kind):
+    """A batch may be empty, and goes through the model as any other."""
     engine = PrivacyEngine(accountant="rdp")
     model, optimizer, batches = private(
-        built(), engine=engine, poisson_sampling=True, batches=loader(12, 1)
+        built(kind), engine=engine, poisson_sampling=True, batches=loader(12, 1)
     )
-    for batch in batches:
-        if len(batch[0]):
+    sizes = []
+    for _ in range(3):
+        for batch in batches:
+            sizes.append(len(batch[0]))
             step(model, optimizer, batch)
-        else:  # a KeyedJaggedTensor of no examples can't be split into its features
-            optimizer.zero_grad()
-            optimizer.step()
-    assert engine.accountant.history[0][2] == 12 and engine.get_epsilon(1e-5) < float("inf")
+    assert 0 in sizes and engine.accountant.history[0][2] == 36
     assert all(p.isfinite().all() for p in model.parameters())
 
 
-def test_look_ups_of_a_whole_batch_in_one_list_are_refused():
-    """Where their number happens to be the batch's, nothing else would tell."""
-    model = Sequences()
-    with pytest.raises(UserError, match="'rows' is a torchrec EmbeddingCollection"):
-        private(model)
-    assert type(model.rows.embeddings["user"]) is nn.Embedding
+def test_a_released_collection_is_torchrec_s_own():
+    model, _, _ = private(built("sequences"))
+    engine = PrivacyEngine(accountant="rdp")
+    plain = engine.release(model)
+    assert type(plain.rows) is torchrec.EmbeddingCollection
+    batch = data()[:4]
+    torch.testing.assert_close(
+        squared_loss(plain, batch), squared_loss(copy.deepcopy(plain), batch)
+    )
+
+
+class Examples(torch.utils.data.Dataset):
+    """Examples that a collate_fn joins to a KeyedJaggedTensor."""
+
+    def __len__(self):
+        return 12
+
+    def __getitem__(self, index):
+        return data()[index]
+
+
+def collate(examples):
+    dense, ids, target = torch.utils.data.default_collate(examples)
+    return dense, jagged(ids), target
+
+
+@pytest.mark.parametrize("rand_on_empty", [False, True])
+def test_loaders_make_keyed_jagged_tensors_without_examples(rand_on_empty):
+    emptied = CollateWithEmpty(collate, Examples(), rand_on_empty=rand_on_empty)([])
+    model, _, _ = private(built())
+    assert emptied[1].stride() == int(rand_on_empty) and emptied[1].keys() == list(
+        jagged(data()[:2][1]).keys()
+    )
+    assert model._module.bags(emptied[1]).values().shape == (int(rand_on_empty), 3 * DIM)
+
+
+def test_features_with_batches_of_their_own_are_refused():
+    """Examples would share look-ups, and be clipped as one."""
+    model, _, _ = private(built())
+    features = jagged(data()[:4][1])
+    shared = torchrec.KeyedJaggedTensor(
+        list(features.keys()),
+        features.values(),
+        lengths=features.lengths(),
+        inverse_indices=(list(features.keys()), torch.zeros(3, 4, dtype=torch.int64)),
+    )
+    with pytest.raises(UserError, match="batches of their own"):
+        model._module.bags(shared)
 
 
 def test_tables_that_are_updated_inside_of_backward_are_refused():
