@@ -30,5 +30,5 @@ export OMP_WAIT_POLICY=passive
 build/tests/noise_tests --gtest_brief=1 --gtest_filter='LazyBounded.*'
 build/tests/train_tests --gtest_brief=1 --gtest_filter='-Slow*:Audit*'
 build/tests/cli/cli_tests --gtest_brief=1 --gtest_filter='Machine.*'
-build/src/lazydp/cli/lazydp train --algorithm lazydp-bounded --rows 500,700 --dim 4 --bottom 13-8-4 --top 8-1 --batch 32 --steps 200 --quiet |
+build/src/lazydp/cli/lazydp train --algorithm lazydp-bounded --rows 500,700 --dim 4 --bottom 13-8-4 --top 8-1 --batch 32 --steps 200 |
   grep -q '^lazydp-bounded on'

@@ -27,7 +27,9 @@ TEST(Budget, IsKeptAndSaidSo) {
   EXPECT_EQ(stopped["budget"]["spent"], true);
   EXPECT_LT(stopped["steps"].get<int>(), 500);
   EXPECT_LE(stopped["epsilon"].get<double>(), 1.0);
-  EXPECT_NE(at.last().out.find("before the one that would exceed it"), std::string::npos);
+  const Ran said = at.run(tiny({"train"}, {"--steps", "500", "--epsilon", "1", "--noise-multiplier",
+                                           "0.3", "--delta", "1e-8"}));
+  EXPECT_NE(said.out.find("before the one that would exceed it"), std::string::npos);
 
   const Ran none =
       train(at, {"--epsilon", "0.001", "--noise-multiplier", "0.25", "--delta", "1e-8"});

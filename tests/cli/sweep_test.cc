@@ -40,8 +40,7 @@ std::vector<std::string> column(const CsvTable& table, const std::string& name) 
   return values;
 }
 
-const std::vector<std::string> kSweep = {"sweep",   "grid.toml", "out.csv",
-                                         "--quiet", "--threads", "1"};
+const std::vector<std::string> kSweep = {"sweep", "grid.toml", "out.csv", "--threads", "1"};
 
 TEST(Sweep, TrainsEveryCombinationOnce) {
   const Workplace place;
@@ -96,6 +95,33 @@ TEST(Sweep, GoesOnWhereItWasAndGrows) {
   EXPECT_NE(place.run(twice).out.find("24 rows, 12 of them new"), std::string::npos);
 }
 
+TEST(Sweep, SaysALineForEachRunAndWhichPointIsBestOnAverage) {
+  const Workplace place;
+  write(place / "grid.toml", kGrid);
+  Ran ran = place.run(kSweep);
+  EXPECT_EQ(ran.error_lines(), 12u) << ran.err;
+  EXPECT_NE(ran.err.find("run 3 of 12: --algorithm"), std::string::npos) << ran.err;
+  EXPECT_NE(ran.out.find("Best: loss"), std::string::npos) << ran.out;
+
+  // Two runs of each of two points: the second has the best single run, the first the best mean.
+  write(place / "grid.toml", "synthetic = \"click\"\nsteps = 2\nbatch = 32\nlr = [0.1, 1]\n");
+  std::filesystem::remove(place / "out.csv");
+  ASSERT_EQ(place.run(kSweep + Words{"--runs", "2"}).code, 0);
+  CsvTable table = table_in(place);
+  ASSERT_EQ(table.rows.size(), 4u);
+  const auto at =
+      static_cast<std::size_t>(std::ranges::find(table.header, "auc") - table.header.begin());
+  for (std::size_t i = 0; i < 4; ++i) {
+    const bool first = column(table, "--lr")[i] == "0.1";
+    table.rows[i][at] = first ? "0.7" : column(table, "run")[i] == "1" ? "0.8" : "0.5";
+  }
+  write(place / "out.csv", table.text());
+  ran = place.run(kSweep + Words{"--runs", "2"});
+  EXPECT_NE(ran.out.find("Best: auc 0.7000, the mean of 2 runs, with --lr 0.1"), std::string::npos)
+      << ran.out;
+  EXPECT_EQ(place.run(kSweep + Words{"--runs", "2", "--quiet"}).out, "");
+}
+
 TEST(Sweep, RefusesBeforeTheFirstRun) {
   const Workplace place;
   const auto refused = [&](const std::string& grid, const std::string& said) {
@@ -124,11 +150,9 @@ TEST(Sweep, SaysThatAChoiceByHandIsNotPaidFor) {
       "rows = \"50,70\"\ndim = 4\nbottom = \"13-8-4\"\ntop = \"8-1\"\nsynthetic = \"uniform\"\n"
       "batch = 32\nsteps = 2\nlr = [0.1, 1]\n";
   at.write("grid.toml", grid);
-  EXPECT_NE(at.run({"sweep", "grid.toml", "a.csv", "--quiet"}).out.find("lazydp tune"),
-            std::string::npos);
+  EXPECT_NE(at.run({"sweep", "grid.toml", "a.csv"}).out.find("lazydp tune"), std::string::npos);
   at.write("grid.toml", grid + "seed = 1\n");
-  EXPECT_EQ(at.run({"sweep", "grid.toml", "b.csv", "--quiet"}).out.find("lazydp tune"),
-            std::string::npos)
+  EXPECT_EQ(at.run({"sweep", "grid.toml", "b.csv"}).out.find("lazydp tune"), std::string::npos)
       << "nothing is claimed";
   EXPECT_NE(at.run({"sweep", "--help"}).out.find("lazydp tune"), std::string::npos);
 }

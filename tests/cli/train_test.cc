@@ -59,8 +59,8 @@ INSTANTIATE_TEST_SUITE_P(Train, EveryAlgorithm, testing::ValuesIn([] {
 
 // Returns the results of a run without its timings.
 nlohmann::json results(nlohmann::json json) {
-  for (const char* timing :
-       {"step_ms", "stages_ms", "steps_per_second", "settle_all_ms", "peak_rss_bytes", "threads"}) {
+  for (const char* timing : {"step_ms", "stages_ms", "steps_per_second", "settle_all_ms", "seconds",
+                             "peak_rss_bytes", "threads"}) {
     json.erase(timing);
   }
   return json;
@@ -195,10 +195,17 @@ TEST(Train, JsonOnStandardOutputIsAloneThere) {
   EXPECT_NE(ran.err.find("steps/s"), std::string::npos);
 }
 
-TEST(Train, QuietShowsTheReportAndNoProgress) {
-  const Ran ran = Workplace().run(tiny({"train", "--steps", "2", "--quiet"}));
+TEST(Train, QuietShowsNothingButWhatJsonTakes) {
+  const Workplace place;
+  for (const Words& words : {tiny({"train", "--steps", "2", "--quiet"}),
+                             tiny({"train", "--steps", "2", "--quiet", "--dry-run"})}) {
+    const Ran ran = place.run(words);
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    EXPECT_EQ(ran.out + ran.err, "");
+  }
+  const Ran ran = place.run(tiny({"train", "--steps", "2", "--quiet", "--json", "-"}));
+  EXPECT_EQ(nlohmann::json::parse(ran.out)["steps"], 2);
   EXPECT_EQ(ran.err, "");
-  EXPECT_NE(ran.out.find("steps/s"), std::string::npos);
 }
 
 TEST(Train, ReplacesAnOldJsonFileWhole) {

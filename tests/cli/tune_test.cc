@@ -152,7 +152,9 @@ TEST_F(Tune, ADryRunSaysWhatItWouldCostAndMakesNothing) {
                   numbers.at("score_bound").get<double>() / numbers.at("scored").get<double>(),
               1e-12);
   EXPECT_FALSE(fs::exists(place_ / "out"));
-  EXPECT_NE(place_.last().out.find("10 expected"), std::string::npos) << place_.last().out;
+  const Ran shown =
+      place_.run({"tune", "--grid", "grid.toml", "--data", "a.ldp", "--epsilon", "3", "--dry-run"});
+  EXPECT_NE(shown.out.find("10 expected"), std::string::npos) << shown.out;
   const auto lower = place_.json({"tune", "--grid", "grid.toml", "--data", "a.ldp", "--epsilon",
                                   "3", "--dry-run", "--trials-mean", "100"});
   EXPECT_LT(lower.at("candidate_epsilon").get<double>(),

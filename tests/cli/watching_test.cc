@@ -112,8 +112,10 @@ TEST_F(WatchedRun, LeavesEventFilesWhoseChecksumsHold) {
 
 TEST_F(WatchedRun, EndsWithAPageThatStandsAlone) {
   const std::string page = contents(place_ / "run/report.html");
-  for (const char* text : {"Secret", "ε = ", "Loss", "AUC", "ε if released then",
-                           "Where a step goes", "calibration", "<svg", "best possible"}) {
+  for (const char* text :
+       {"Secret", "ε = ", "Loss", "AUC", "ε if released then", "Where a step goes", "calibration",
+        "<svg", "best possible", ">constant</text>", "<h1>small on synthetic click", "of 100 cases",
+        "<pre>lazydp train --steps 20 --batch 1024 --out run"}) {
     EXPECT_NE(page.find(text), std::string::npos) << text;
   }
   for (const char* outside : {"href=", "src=", "url(", "<script", "<link", "@import"}) {

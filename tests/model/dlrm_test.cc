@@ -51,6 +51,25 @@ TEST(Dlrm, HasTheSameBitsOnAnyNumberOfThreads) {
   set_thread_count(before);
 }
 
+// A heavier positive is one whose loss is multiplied before anything is measured of its gradient.
+TEST(Dlrm, APositiveWeighsAsIfItsLossWereMultiplied) {
+  constexpr std::size_t kBatch = 9;
+  constexpr float kWeight = 4.0f;  // a power of two: products are exact
+  DlrmFixture plain(odd_shape(), kBatch);
+  DlrmFixture heavy(odd_shape(), kBatch);
+  heavy.model.weigh_positives(kWeight);
+  plain.forward();
+  heavy.forward();
+  std::vector<float> weights(kBatch, 1.0f);
+  for (std::size_t i = 0; i < kBatch; ++i) {
+    if (plain.batch.labels[i] == 1.0f) weights[i] = kWeight;
+    EXPECT_FLOAT_EQ(heavy.model.losses()[i], weights[i] * plain.model.losses()[i]);
+  }
+  EXPECT_EQ(std::ranges::count(weights, kWeight), std::ranges::count(plain.batch.labels, 1.0f));
+  EXPECT_TRUE(same_bits(rows_of(heavy.model.backward(heavy.batch, {}), 0, kBatch),
+                        rows_of(plain.model.backward(plain.batch, weights), 0, kBatch)));
+}
+
 // Returns the results of a batch whose bottom MLP ran before its pooled vectors arrived, and of the
 // batches after it.
 TEST(Dlrm, MayBeginBeforePooledVectorsCome) {

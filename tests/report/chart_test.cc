@@ -73,6 +73,26 @@ TEST(Chart, DrawsALineThroughThePointsThatAreThere) {
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
+// A value far above the others neither flattens them nor leaves the frame.
+TEST(Chart, EndsAnAxisWhereItIsTold) {
+  const std::string svg = svg_of(LineChart{.x = {.name = "steps"},
+                                           .y = {.name = "loss", .shows = {1}, .at_most = 2},
+                                           .lines = {{"one", {{0, 1}, {5, 1000}, {10, 1}}}}});
+  const auto drawn = all(svg, "<polyline[^>]*points=\"([^\"]*)\"");
+  ASSERT_EQ(drawn.size(), 1u);
+  EXPECT_EQ(numbers(drawn[0]), (std::vector<double>{72, 244, 346, 92, 620, 244}));
+}
+
+TEST(Chart, ShowsTheValuesThatAnAxisMustReach) {
+  const std::string svg =
+      svg_of(LineChart{.x = {.name = "steps"},
+                       .y = {.name = "AUC", .from_zero = false, .shows = {0.5, 1.0}},
+                       .lines = {{"one", {{0, 0.75}, {10, 0.75}}}}});
+  const auto drawn = all(svg, "<polyline[^>]*points=\"([^\"]*)\"");
+  ASSERT_EQ(drawn.size(), 1u);
+  EXPECT_EQ(numbers(drawn[0]), (std::vector<double>{72, 244, 620, 244}));
+}
+
 TEST(Chart, StacksBarsOnEachOther) {
   const std::string svg =
       svg_of(BarChart{.groups = {"sgd", "lazydp"},

@@ -4,9 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <random>
 #include <vector>
+
+#include "lazydp/train/group_metrics.h"
 
 namespace lazydp {
 namespace {
@@ -37,9 +42,80 @@ TEST(Metrics, TheAreaWithinGroupsIsTheMeanOfTheirAreasByExamples) {
     sum += examples * right / pairs;
     weight += examples;
   }
-  EXPECT_NEAR(grouped_area_under_curve(scores, labels, groups), sum / weight, 1e-12);
+  EXPECT_NEAR(group_metrics(scores, labels, groups, 10).area, sum / weight, 1e-12);
   const std::vector<std::uint64_t> none(500, 0);
-  EXPECT_TRUE(std::isnan(grouped_area_under_curve(scores, labels, none)));
+  EXPECT_TRUE(std::isnan(group_metrics(scores, labels, none, 10).area));
+}
+
+// What NDCG and recall at a cutoff are on average over all orders of equal scores, by trying them.
+GroupMetrics by_all_orders(std::vector<float> scores, const std::vector<float>& labels,
+                           std::size_t cutoff) {
+  std::vector<std::size_t> order(scores.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  double orders = 0, positives = 0, ideal = 0;
+  for (const float label : labels) positives += label;
+  for (std::size_t k = 0; k < cutoff && k < positives; ++k) ideal += 1 / std::log2(k + 2.0);
+  GroupMetrics sums{.area = 0, .ndcg = 0, .recall = 0};
+  do {
+    const bool sorted =
+        std::ranges::is_sorted(order, std::greater{}, [&](std::size_t i) { return scores[i]; });
+    if (!sorted) continue;
+    ++orders;
+    for (std::size_t k = 0; k < std::min(cutoff, order.size()); ++k) {
+      sums.ndcg += labels[order[k]] / std::log2(k + 2.0) / ideal;
+      sums.recall += labels[order[k]] / positives;
+    }
+  } while (std::ranges::next_permutation(order).found);
+  return {.area = 0, .ndcg = sums.ndcg / orders, .recall = sums.recall / orders};
+}
+
+TEST(Metrics, OfTheBestScoredAreMeansOverGroupsAndOverOrdersOfEqualScores) {
+  std::mt19937 rng(3);
+  for (const std::size_t cutoff : {1, 2, 3, 5, 20}) {
+    std::vector<float> scores, labels;
+    std::vector<std::uint64_t> groups;
+    double ndcg = 0, recall = 0, counted = 0;
+    for (std::uint64_t group = 1; group <= 12; ++group) {
+      std::vector<float> of_scores, of_labels;
+      for (std::size_t i = 0; i < 2 + rng() % 5; ++i) {
+        of_scores.push_back(static_cast<float>(rng() % 3) / 2.0f);
+        of_labels.push_back(static_cast<float>(rng() % 2));
+        groups.push_back(group == 12 ? 0 : group);  // the last are in no group
+      }
+      scores.insert(scores.end(), of_scores.begin(), of_scores.end());
+      labels.insert(labels.end(), of_labels.begin(), of_labels.end());
+      if (group == 12 || std::ranges::count(of_labels, of_labels[0]) == std::ssize(of_labels)) {
+        continue;  // there is nothing to order
+      }
+      const GroupMetrics expected = by_all_orders(of_scores, of_labels, cutoff);
+      ndcg += expected.ndcg;
+      recall += expected.recall;
+      ++counted;
+    }
+    const GroupMetrics found = group_metrics(scores, labels, groups, cutoff);
+    ASSERT_GT(counted, 3);
+    EXPECT_NEAR(found.ndcg, ndcg / counted, 1e-12) << cutoff;
+    EXPECT_NEAR(found.recall, recall / counted, 1e-12) << cutoff;
+  }
+}
+
+TEST(Metrics, CountAPositiveAsSoManyExamples) {
+  const std::vector<float> logits = {0.5f, -1.0f, 2.0f, -0.3f, 0.1f};
+  const std::vector<float> labels = {1, 0, 1, 0, 0};
+  std::vector<float> more_logits = logits, more_labels = labels;
+  for (const std::size_t i : {0, 2}) {
+    for (int again = 1; again < 3; ++again) {
+      more_logits.push_back(logits[i]);
+      more_labels.push_back(1);
+    }
+  }
+  const Metrics weighted = metrics_of(logits, labels, 3);
+  const Metrics repeated = metrics_of(more_logits, more_labels);
+  EXPECT_NEAR(weighted.logloss, repeated.logloss, 1e-12);
+  EXPECT_NEAR(weighted.normalised_entropy, repeated.normalised_entropy, 1e-12);
+  EXPECT_NEAR(weighted.calibration, repeated.calibration, 1e-12);
+  EXPECT_DOUBLE_EQ(weighted.auc, repeated.auc);
+  EXPECT_EQ(weighted.examples, 5u);
 }
 
 TEST(Metrics, AreWhatTheirDefinitionsSay) {

@@ -106,6 +106,29 @@ TEST(Trainer, SchedulesOfSigmaReachTheLedger) {
   EXPECT_EQ(std::get<SampledGaussian>(events[1]).steps, 5u);
 }
 
+// Without noise, a step moves all weights together by no more than its examples' clipped gradients.
+TEST(Trainer, ClipsPositivesHoweverMuchTheyWeigh) {
+  for (const char* algorithm : {"dpsgd-b", "dpsgd-r", "dpsgd-f", "lazydp"}) {
+    Settings s;
+    s.sigma = 0.0;
+    s.dense_rate = s.rate;
+    s.sampling_rate = 0.5;
+    Plan plan = plan_of(algorithm, s);
+    plan.positive_weight = 1e4;
+    World world(s.shape, s.key, s.sampling_rate);
+    Trainer trainer(plan, {}, world.seed, world.model, s.shape.mode, world.tables, world.data,
+                    *world.sampler);
+    const std::vector<float> before = world.weights();
+    const auto examples = static_cast<double>(trainer.step().examples);
+    const std::vector<float> after = world.weights();
+    double moved = 0.0;
+    for (std::size_t i = 0; i < before.size(); ++i) moved += std::pow(after[i] - before[i], 2);
+    const double most = s.rate * s.clip * examples / plan.mechanism.expected_batch;
+    EXPECT_LE(std::sqrt(moved), most * 1.0001) << algorithm;
+    EXPECT_GT(std::sqrt(moved), most * 0.05) << algorithm << ": something was learned";
+  }
+}
+
 TEST(Claim, NamesTheReasonWhereThereIsNone) {
   const Settings s;
   World world(s.shape, s.key, s.sampling_rate);

@@ -20,15 +20,17 @@ struct FlagTexts {
   Text init, init_is_public, freeze;
   Text synthetic, examples, sampling, sampling_rate, batch, steps, epochs, more_steps, more_epochs;
   Text correlation, unit_participations, unit_gap, disjoint_data;
+  Text positive_weight;
   Text lr, dense_lr, lr_schedule, weight_decay, dense_optimizer, table_optimizer;
   Text calibrate;
   Text clip_norm, clip_schedule, noise_multiplier, noise_schedule, noise_draws;
   Text epsilon, delta, force, accountant, seed;
   Text ledger, ledger_data, ledger_runs, withdraw;
   Text settle, stages, threads, eval_every, eval_examples, rounds;
+  Text beside, html;
   Text out, checkpoint_every, table_storage, key_file, no_release, private_metrics, dry_run, branch,
       previous;
-  Text data, validation, test, split_by, privacy_unit, examples_per_unit, group_by;
+  Text data, validation, test, split_by, privacy_unit, examples_per_unit, group_by, cutoff;
   Text schema, guess, join, salt, min_count, max_bad_lines, verify, show;
   Text keep, format, users, items, top_items, seen;
   Text grid, trials_mean, trials_eta, score_noise, score_bound;
@@ -62,6 +64,7 @@ enum Takes : std::uint32_t {
   ledger_flags = 1 << 22,
   convert_jsonl_flags = 1 << 23,
   convert_parquet_flags = 1 << 24,
+  compare_flags = 1 << 25,
 };
 
 struct Flag {

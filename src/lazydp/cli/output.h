@@ -56,12 +56,9 @@ class Output {
 
   // Returns the stream of the report; null for none.
   std::ostream* report() const {
-    if (!json_ || !json_->is_standard_output()) return &std::cout;
-    return quiet_ ? nullptr : &std::cerr;
+    if (quiet_) return nullptr;
+    return json_ && json_->is_standard_output() ? &std::cerr : &std::cout;
   }
-
-  // Returns the stream for a few words about a file that is the result; null for none.
-  std::ostream* summary() const { return quiet_ ? nullptr : report(); }
 
   void write(const Json& numbers) const {
     if (!json_) return;

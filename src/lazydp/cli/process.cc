@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 #include "lazydp/base/io/mapped_file.h"
 
@@ -22,6 +23,14 @@ void limit_openmp_spinning(char** words) {
   constexpr const char* kFew = "1000";  // a few microseconds of spinning
   if (setenv(kSpins, kFew, 1) != 0) return;
   execv(program.data(), words);  // returns only if it fails, and then nothing is lost
+}
+
+std::vector<std::string> command_words() {
+  std::ifstream file("/proc/self/cmdline", std::ios::binary);
+  std::vector<std::string> words;
+  for (std::string word; std::getline(file, word, '\0');) words.push_back(word);
+  if (!words.empty()) words.erase(words.begin());
+  return words;
 }
 
 namespace {

@@ -5,6 +5,7 @@
 #include <csignal>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 namespace lazydp::cli {
 
@@ -15,6 +16,9 @@ namespace lazydp::cli {
 // loaded, so the program starts itself once more. Does nothing if the user has set GOMP_SPINCOUNT
 // or OMP_WAIT_POLICY. `words` are those of main().
 void limit_openmp_spinning(char** words);
+
+// Returns the words after the program's name with which it was started.
+std::vector<std::string> command_words();
 
 // Ends the program with the exit code of a signal: SIGINT, SIGTERM and SIGHUP ask a run to stop
 // after its current step. All that can be saved has been saved.

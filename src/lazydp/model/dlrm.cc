@@ -133,8 +133,9 @@ void Dlrm::forward_block(const Batch& batch, std::size_t begin, std::size_t end)
   top_.forward(parameters(), begin, end);
   if (shape_.has_linear_term()) add_linear_term(begin, end);
   for (std::size_t i = begin; i < end; ++i) {
-    losses_[i] = log_loss(logits()[i], batch.labels[i]);
-    loss_gradients_[i] = log_loss_gradient(logits()[i], batch.labels[i]);
+    const float label = batch.labels[i];
+    losses_[i] = weight_of(label) * log_loss(logits()[i], label);
+    loss_gradients_[i] = weight_of(label) * log_loss_gradient(logits()[i], label);
   }
 }
 

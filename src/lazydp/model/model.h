@@ -44,6 +44,12 @@ class Model {
  public:
   virtual ~Model() = default;
 
+  // Counts the loss of every positive example so many times, from the next forward() on.
+  void weigh_positives(float weight) { positive_weight_ = weight; }
+
+  // Returns how many times the loss of an example with this label counts.
+  float weight_of(float label) const { return label > 0.5f ? positive_weight_ : 1.0f; }
+
   // Returns every dense weight's name and shape, in the order of parameters().
   virtual std::vector<NamedTensor> layout() const = 0;
 
@@ -72,6 +78,9 @@ class Model {
   // that is the gradient method's choice. An example of weight 0 leaves rows of zeros in the tape,
   // layer inputs included, whatever its values: 0 * NaN would be NaN.
   virtual const Tape& backward(const Batch& batch, std::span<const float> weight) = 0;
+
+ private:
+  float positive_weight_ = 1.0f;
 };
 
 struct ModelShape;

@@ -96,6 +96,9 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
   }
   if (notes.metrics && !std::isnan(notes.metrics->gauc)) {
     card["metrics"]["gauc"] = notes.metrics->gauc;
+    card["metrics"]["ndcg"] = notes.metrics->ndcg;
+    card["metrics"]["recall"] = notes.metrics->recall;
+    card["metrics"]["cutoff"] = notes.metrics->cutoff;
   }
   return card;
 }

@@ -16,7 +16,9 @@ struct ChartAxis {
 
   std::string name = {};
   Scale scale = Scale::linear;
-  bool from_zero = true;  // linear: begins at zero, however far away the values are
+  bool from_zero = true;           // linear: begins at zero, however far away the values are
+  std::vector<double> shows = {};  // values that it reaches, whatever the lines' are
+  double at_most = kNotThere;      // larger values are drawn at its upper end
 };
 
 // The title and note of a chart.
@@ -33,8 +35,11 @@ struct ChartPoint {
 };
 
 struct ChartLine {
+  enum class Kind : std::uint8_t { curve, level };  // level: dashed, to compare curves with
+
   std::string name = {};  // shown beside its end
   std::vector<ChartPoint> points = {};
+  Kind kind = Kind::curve;
 };
 
 struct LineChart {

@@ -46,8 +46,11 @@ std::vector<double> logarithmic_ticks(double least, double most) {
 
 ChartRange::ChartRange(const ChartAxis& axis)
     : logarithmic_(axis.scale == ChartAxis::Scale::logarithmic),
+      at_most_(std::isfinite(axis.at_most) ? axis.at_most : kInfinity),
       least_(!logarithmic_ && axis.from_zero ? 0.0 : kInfinity),
-      most_(!logarithmic_ && axis.from_zero ? 0.0 : -kInfinity) {}
+      most_(!logarithmic_ && axis.from_zero ? 0.0 : -kInfinity) {
+  for (const double value : axis.shows) include(value);
+}
 
 bool ChartRange::shows(double value) const {
   return std::isfinite(value) && (!logarithmic_ || value > 0.0);
@@ -55,6 +58,7 @@ bool ChartRange::shows(double value) const {
 
 void ChartRange::include(double value) {
   if (!shows(value)) return;
+  value = std::min(value, at_most_);
   least_ = std::min(least_, value);
   most_ = std::max(most_, value);
 }

@@ -26,6 +26,7 @@ class ChartRange {
 
  private:
   bool logarithmic_;
+  double at_most_;
   double least_;
   double most_;
 };

@@ -17,7 +17,9 @@ constexpr std::string_view kStyle =
     "body{margin:2rem auto;max-width:1560px;padding:0 1.5rem;color:#2b303b;background:#fff;"
     "font:15px/1.5 system-ui,-apple-system,'Segoe UI','DejaVu Sans',sans-serif}\n"
     "h1{font-size:1.6rem;margin:0}h2{font-size:1.15rem;margin:2rem 0 .6rem}\n"
-    "p{max-width:52rem}.sub{color:#6b7385;margin:.2rem 0 1.5rem}\n"
+    "p{max-width:52rem}pre{background:#f4f6f9;border-radius:4px;padding:.5rem .8rem;"
+    "white-space:pre-wrap;overflow-wrap:anywhere;max-width:60rem}.wide{overflow-x:auto}\n"
+    ".sub{color:#6b7385;margin:.2rem 0 1.5rem}\n"
     ".warn{border-left:4px solid #d55e00;background:#fdf4ee;padding:.6rem 1rem}\n"
     "table{border-collapse:collapse;font-variant-numeric:tabular-nums}\n"
     "th,td{text-align:left;padding:.25rem 1.2rem .25rem 0;border-bottom:1px solid #e3e7ee;"
@@ -27,6 +29,9 @@ constexpr std::string_view kStyle =
     ".pictures figure{margin:0;flex:1 1 520px;max-width:760px;border:1px solid #e3e7ee;"
     "border-radius:6px;overflow:hidden}\n"
     ".pictures svg{display:block;width:100%;height:auto}\n"
+    "@media(max-width:600px){body{margin:1rem auto;padding:0 .8rem}"
+    "tbody th{white-space:normal}"
+    ".pictures figure{flex-basis:100%;overflow-x:auto}.pictures svg{min-width:540px}}\n"
     "</style>\n";
 
 std::string element(std::string_view name, std::string_view attributes, std::string_view text) {
@@ -54,6 +59,12 @@ HtmlPage& HtmlPage::paragraph(std::string_view text) {
   return *this;
 }
 
+HtmlPage& HtmlPage::code(std::string_view text) {
+  leave_pictures();
+  text_ += element("pre", "", text) + "\n";
+  return *this;
+}
+
 HtmlPage& HtmlPage::warning(std::string_view text) {
   leave_pictures();
   text_ += element("p", " class=\"warn\"", text) + "\n";
@@ -62,7 +73,7 @@ HtmlPage& HtmlPage::warning(std::string_view text) {
 
 HtmlPage& HtmlPage::table(const std::vector<std::vector<std::string>>& rows) {
   leave_pictures();
-  text_ += "<table>\n";
+  text_ += "<div class=\"wide\"><table>\n";
   for (std::size_t r = 0; r < rows.size(); ++r) {
     text_ += r == 0 ? "<thead><tr>" : "<tr>";
     for (std::size_t c = 0; c < rows[r].size(); ++c) {
@@ -70,7 +81,7 @@ HtmlPage& HtmlPage::table(const std::vector<std::vector<std::string>>& rows) {
     }
     text_ += r == 0 ? "</tr></thead>\n<tbody>\n" : "</tr>\n";
   }
-  text_ += "</tbody></table>\n";
+  text_ += "</tbody></table></div>\n";
   return *this;
 }
 

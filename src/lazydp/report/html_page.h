@@ -14,6 +14,9 @@ class HtmlPage {
   HtmlPage& heading(std::string_view text);
   HtmlPage& paragraph(std::string_view text);
 
+  // Adds a command as it was typed.
+  HtmlPage& code(std::string_view text);
+
   // Adds a paragraph that stands out.
   HtmlPage& warning(std::string_view text);
 

@@ -79,10 +79,12 @@ std::string svg_of(const LineChart& chart) {
       if (plane.shows(point)) places.push_back({x.place(point.x), y.place(point.y)});
     }
     if (places.empty()) continue;
-    canvas.path("fill=\"none\" stroke=\"" + colour +
-                    "\" stroke-width=\"2.5\" stroke-linejoin=\"round\" stroke-linecap=\"round\"",
+    const bool level = line.kind == ChartLine::Kind::level;
+    canvas.path("fill=\"none\" stroke=\"" + colour + "\" stroke-width=\"" +
+                    (level ? "1.5\" stroke-dasharray=\"6 4\""
+                           : "2.5\" stroke-linejoin=\"round\" stroke-linecap=\"round\""),
                 places, line.name);
-    if (places.size() <= kFew) {
+    if (places.size() <= kFew && !level) {
       for (const auto& [px, py] : places) {
         canvas.line(px, py, px, py,
                     "stroke=\"" + colour + "\" stroke-width=\"7\" stroke-linecap=\"round\"");

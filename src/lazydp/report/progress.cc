@@ -29,9 +29,19 @@ Progress::Style Progress::style(bool quiet) {
   return isatty(STDERR_FILENO) != 0 ? Style::live : Style::lines;
 }
 
+Progress Progress::of_part(const std::string& where) const {
+  Progress part(style_ == Style::live ? Style::live : Style::none, *out_);
+  part.part_ = true;
+  part.where_ = where + "  ";
+  return part;
+}
+
 void Progress::begin(const std::string& what, Step steps, Step done) {
-  *this = Progress(style_, *out_);
-  what_ = what;
+  Progress begun(style_, *out_);
+  begun.part_ = part_;
+  begun.where_ = where_;
+  *this = begun;
+  what_ = where_ + what;
   steps_ = steps;
   before_ = drawn_step_ = done;
 }
@@ -84,9 +94,12 @@ std::string Progress::line(Step step) const {
 void Progress::evaluated(Step step, const Metrics& metrics) {
   auc_ = std::isnan(metrics.auc) ? std::nullopt : std::optional(metrics.auc);
   say("  step " + with_commas(step) + ": held-out AUC " + fixed(metrics.auc, 4) +
-      (std::isnan(metrics.gauc) ? "" : ", GAUC " + fixed(metrics.gauc, 4)) + ", log-loss " +
-      fixed(metrics.logloss, 4) + ", normalised entropy " + fixed(metrics.normalised_entropy, 4) +
-      ", calibration " + fixed(metrics.calibration, 3));
+      (std::isnan(metrics.gauc)
+           ? ""
+           : ", GAUC " + fixed(metrics.gauc, 4) + ", NDCG@" + std::to_string(metrics.cutoff) + " " +
+                 fixed(metrics.ndcg, 4)) +
+      ", log-loss " + fixed(metrics.logloss, 4) + ", normalised entropy " +
+      fixed(metrics.normalised_entropy, 4) + ", calibration " + fixed(metrics.calibration, 3));
 }
 
 void Progress::settled(std::uint64_t rows, std::uint64_t of) {
@@ -99,7 +112,7 @@ void Progress::settled(std::uint64_t rows, std::uint64_t of) {
 }
 
 void Progress::say(const std::string& line) {
-  if (style_ == Style::none) return;
+  if (style_ == Style::none || part_) return;
   *out_ << (style_ == Style::live ? "\r\033[K" : "") << line << "\n" << std::flush;
 }
 

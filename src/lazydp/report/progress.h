@@ -24,6 +24,10 @@ class Progress {
 
   Progress(Style style, std::ostream& out) : style_(style), out_(&out) {}
 
+  // Returns the progress of a part of the work: one line on a terminal, which begins with `where`,
+  // and nothing elsewhere.
+  Progress of_part(const std::string& where) const;
+
   // Starts a run of `steps` steps, of which `done` were done earlier; its lines begin with `what`.
   void begin(const std::string& what, Step steps, Step done = 0);
 
@@ -55,6 +59,8 @@ class Progress {
 
   Style style_;
   std::ostream* out_;
+  bool part_ = false;  // of some work, whose progress says the rest
+  std::string where_;
   std::string what_;
   Step steps_ = 0;
   Step before_ = 0;  // steps of earlier sessions

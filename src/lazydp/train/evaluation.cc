@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lazydp/data/samplers.h"
+#include "lazydp/train/group_metrics.h"
 
 namespace lazydp {
 namespace {
@@ -58,9 +59,14 @@ struct Scored {
   std::vector<float> labels;
   std::vector<std::uint64_t> groups;  // empty: nothing is grouped
 
-  Metrics metrics() const {
-    Metrics result = metrics_of(logits, labels);
-    if (!groups.empty()) result.gauc = grouped_area_under_curve(logits, labels, groups);
+  Metrics metrics(const Judgement& how) const {
+    Metrics result = metrics_of(logits, labels, how.positive_weight);
+    if (groups.empty()) return result;
+    const GroupMetrics within = group_metrics(logits, labels, groups, how.cutoff);
+    result.gauc = within.area;
+    result.ndcg = within.ndcg;
+    result.recall = within.recall;
+    result.cutoff = how.cutoff;
     return result;
   }
 };
@@ -95,21 +101,22 @@ std::vector<Number> join(Communicator& ranks, const std::vector<Number>& mine) {
 }  // namespace
 
 Metrics evaluate(const Scorer& scorer, const Dataset& dataset, std::uint64_t at_most,
-                 const GroupOf& group_of) {
-  return score_part(dataset, at_most, kEveryExample, scorer, group_of).metrics();
+                 const Judgement& how) {
+  return score_part(dataset, at_most, kEveryExample, scorer, how.group_of).metrics(how);
 }
 
 Metrics evaluate(Trainer& trainer, const Dataset& dataset, std::uint64_t at_most,
-                 const GroupOf& group_of) {
+                 const Judgement& how) {
   const Scorer scorer = [&trainer](const Batch& batch) { return trainer.predict(batch); };
   CommThread& ranks = trainer.state().comm;
-  if (ranks.size() == 1) return evaluate(scorer, dataset, at_most, group_of);
-  const Scored here = score_part(dataset, at_most, {ranks.rank(), ranks.size()}, scorer, group_of);
+  if (ranks.size() == 1) return evaluate(scorer, dataset, at_most, how);
+  const Scored here =
+      score_part(dataset, at_most, {ranks.rank(), ranks.size()}, scorer, how.group_of);
   Metrics metrics;
   ranks.run([&](Communicator& all) {
     const Scored together = {join(all, here.logits), join(all, here.labels),
                              join(all, here.groups)};
-    if (all.rank() == 0) metrics = together.metrics();
+    if (all.rank() == 0) metrics = together.metrics(how);
     all.broadcast(std::as_writable_bytes(std::span(&metrics, 1)), 0);
   });
   return metrics;

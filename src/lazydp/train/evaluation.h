@@ -28,14 +28,20 @@ void score(Trainer& trainer, const Dataset& dataset,
            const std::function<void(std::span<const ExampleId> ids, const Batch& batch,
                                     std::span<const float> logits)>& hear);
 
-// Evaluates all of `dataset`, or at most `at_most` examples that lie evenly over it; within groups,
-// too, if `group_of` is not empty.
+// How scores are judged.
+struct Judgement {
+  GroupOf group_of = {};         // empty: nothing is grouped
+  std::uint64_t cutoff = 10;     // of the metrics of the best-scored within groups
+  double positive_weight = 1.0;  // the examples that a positive counts as
+};
+
+// Evaluates all of `dataset`, or at most `at_most` examples that lie evenly over it.
 Metrics evaluate(const Scorer& scorer, const Dataset& dataset, std::uint64_t at_most = kAllExamples,
-                 const GroupOf& group_of = {});
+                 const Judgement& how = {});
 
 // Settles the rows it reads, so that it evaluates the model that would be released. The ranks of
 // the run share the examples, and all receive the metrics.
 Metrics evaluate(Trainer& trainer, const Dataset& dataset, std::uint64_t at_most = kAllExamples,
-                 const GroupOf& group_of = {});
+                 const Judgement& how = {});
 
 }  // namespace lazydp

@@ -48,45 +48,20 @@ double area_under_curve(std::span<const float> scores, std::span<const float> la
   return positives > 0.0 && negatives > 0.0 ? right / (positives * negatives) : Metrics::kNone;
 }
 
-double grouped_area_under_curve(std::span<const float> scores, std::span<const float> labels,
-                                std::span<const std::uint64_t> groups) {
-  std::vector<std::size_t> order(scores.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::erase_if(order, [&](std::size_t i) { return groups[i] == 0; });
-  std::ranges::sort(order, {}, [&](std::size_t i) { return groups[i]; });
-  double sum = 0.0;
-  double examples = 0.0;
-  std::vector<float> of_scores;
-  std::vector<float> of_labels;
-  for (std::size_t i = 0; i < order.size();) {
-    of_scores.clear();
-    of_labels.clear();
-    for (const std::uint64_t group = groups[order[i]];
-         i < order.size() && groups[order[i]] == group; ++i) {
-      if (std::isnan(scores[order[i]])) return Metrics::kNone;
-      of_scores.push_back(scores[order[i]]);
-      of_labels.push_back(labels[order[i]]);
-    }
-    const double area = area_under_curve(of_scores, of_labels);
-    if (std::isnan(area)) continue;
-    const auto count = static_cast<double>(of_scores.size());
-    sum += area * count;
-    examples += count;
-  }
-  return examples > 0.0 ? sum / examples : Metrics::kNone;
-}
-
-Metrics metrics_of(std::span<const float> logits, std::span<const float> labels) {
+Metrics metrics_of(std::span<const float> logits, std::span<const float> labels,
+                   double positive_weight) {
   if (logits.empty()) return {};
   double loss = 0.0;
   double expected = 0.0;
   double positives = 0.0;
+  double count = 0.0;
   for (std::size_t i = 0; i < logits.size(); ++i) {
-    loss += log_loss(logits[i], labels[i]);
-    expected += probability(logits[i]);
-    positives += labels[i];
+    const double weight = labels[i] > 0.5f ? positive_weight : 1.0;
+    loss += weight * log_loss(logits[i], labels[i]);
+    expected += weight * probability(logits[i]);
+    positives += weight * labels[i];
+    count += weight;
   }
-  const auto count = static_cast<double>(logits.size());
   const bool mixed = positives > 0.0 && positives < count;
   return {.auc = area_under_curve(logits, labels),
           .logloss = loss / count,

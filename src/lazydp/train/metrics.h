@@ -13,6 +13,9 @@ struct Metrics {
 
   double auc = kNone;   // NaN when all labels are equal
   double gauc = kNone;  // within groups; NaN when nothing was grouped, or no group has both labels
+  double ndcg = kNone;  // of the best-scored of each group, as many as the cutoff; NaN likewise
+  double recall = kNone;  // share of a group's positives among these
+  std::uint64_t cutoff = 0;
   double logloss = kNone;  // mean
   // The log-loss over that of always predicting the share of positives: below 1 is better than
   // knowing nothing but that share. NaN when all labels are equal.
@@ -25,14 +28,10 @@ struct Metrics {
 // half. NaN if a score is NaN.
 double area_under_curve(std::span<const float> scores, std::span<const float> labels);
 
-// Computes the mean of the areas within groups, weighted by the groups' examples. A group whose
-// labels are all equal does not count, nor does an example without a group (0). NaN if no group
-// counts, or if a score is NaN.
-double grouped_area_under_curve(std::span<const float> scores, std::span<const float> labels,
-                                std::span<const std::uint64_t> groups);
-
-// Computes the metrics of logits: a score is 1 / (1 + exp(-logit)).
-Metrics metrics_of(std::span<const float> logits, std::span<const float> labels);
+// Computes the metrics of logits: a score is 1 / (1 + exp(-logit)). In log-loss, normalised entropy
+// and calibration a positive counts as so many examples.
+Metrics metrics_of(std::span<const float> logits, std::span<const float> labels,
+                   double positive_weight = 1.0);
 
 // Returns a logit's probability, in [0, 1].
 double probability(double logit);

@@ -56,6 +56,9 @@ void Plan::validate() const {
   const auto positive = [](double x) { return std::isfinite(x) && x > 0.0; };
   require(positive(table_rate), "lr", table_rate, "positive and finite, for example 0.1");
   require(positive(dense_rate), "dense-lr", dense_rate, "positive and finite, for example 0.1");
+  constexpr double kMostWeight = 1e6;
+  require(positive_weight > 0.0 && positive_weight <= kMostWeight, "positive-weight",
+          positive_weight, "above 0 and at most 1e6");
   require(std::isfinite(weight_decay) && weight_decay >= 0.0, "weight-decay", weight_decay,
           "zero or positive");
   if (!linear(table_rule) && (recipe.noise != NoisePolicy::none || weight_decay != 0.0)) {

@@ -44,6 +44,7 @@ struct Plan {
   DenseRule dense_rule = DenseRule::sgd;
   TableRule table_rule = TableRule::sgd;  // one under which noise may wait, if there is noise
   double weight_decay = 0.0;              // on table rows
+  double positive_weight = 1.0;           // what a positive's loss counts for; public
   FrozenParts frozen;                     // keep the weights that they have
   std::optional<InitialModel> initial;    // whose weights the run begins with; none: random ones
   Schedule rate_schedule;

@@ -53,6 +53,7 @@ Json json_of(const Plan& plan) {
     if (rules.times != kAnyNumberOfTimes) json_of_rules["times"] = rules.times;
     if (rules.disjoint) json_of_rules["disjoint_data"] = true;
   }
+  if (plan.positive_weight != 1.0) json["positive_weight"] = plan.positive_weight;
   if (plan.initial) json["initial_model"] = json_of(*plan.initial);
   if (plan.calibrates_scores) json["calibrates_scores"] = true;
   if (!plan.frozen.empty()) json["frozen"] = json_of(plan.frozen);

@@ -1,5 +1,6 @@
 #include "lazydp/train/score_calibration.h"
 
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -23,7 +24,9 @@ void calibrate_scores(Trainer& trainer, const ScoredPart& examples) {
         });
   trainer.state().comm.run([&](Communicator& all) { all.add_up(counts.cells()); });
   for (double& count : counts.cells()) count += noise * random.normal();
-  trainer.scale_scores(counts.best_scaling(noise));
+  ScoreScaling scaling = counts.best_scaling(noise);
+  scaling.shift += std::log(trainer.plan().positive_weight);  // odds as training sees them
+  trainer.scale_scores(scaling);
 }
 
 }  // namespace lazydp

@@ -49,6 +49,7 @@ Trainer::Trainer(const Plan& plan, const Performance& performance, const Seed& s
   plan_.validate();
   require_counted(plan, sampler);
   check(sampler.examples_per_unit() == plan.examples_per_unit, "units send what the plan says");
+  model_.weigh_positives(static_cast<float>(plan.positive_weight));
   if (storage.in_files() && plan.recipe.writes_every_row()) {
     throw UserError(std::string(plan.recipe.name) +
                     " writes every row at every step and needs its tables in memory");
@@ -179,14 +180,16 @@ void Trainer::settled_rows(std::size_t table, RowId first, std::span<float> valu
   tables_.optimizer->settle_copy(now(), table, first, first + count, window);
 }
 
-// Returns the sum of finite losses, their number, the number of examples, and the votes to stop.
+// Returns the sum of finite losses, how many examples they count as, the number of examples, and
+// the votes to stop.
 Tallies Trainer::tallies(const Batch& batch, bool stop) const {
   double sum = 0.0;
   float finite = 0.0f;
-  for (const float loss : model_.losses()) {
+  for (std::size_t i = 0; i < batch.size; ++i) {
+    const float loss = model_.losses()[i];
     if (!std::isfinite(loss)) continue;
     sum += loss;
-    ++finite;
+    finite += model_.weight_of(batch.labels[i]);
   }
   return {static_cast<float>(sum), finite, static_cast<float>(batch.size), stop ? 1.0f : 0.0f};
 }

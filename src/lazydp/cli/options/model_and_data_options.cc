@@ -167,6 +167,16 @@ std::optional<TrainingFileOptions> choose_data_file(const FlagTexts& given) {
   return options;
 }
 
+std::uint64_t choose_cutoff(const FlagTexts& given, bool grouped) {
+  constexpr std::uint64_t kUsual = 10, kMost = 1'000'000;
+  if (!given.cutoff) return kUsual;
+  if (!grouped) {
+    throw UserError("cutoff is '" + *given.cutoff +
+                    "', but nothing is grouped; it needs --group-by COLUMN");
+  }
+  return whole_number("cutoff", *given.cutoff, 1, kMost);
+}
+
 DataSource choose_source(const FlagTexts& given, const ModelChoice& model,
                          std::shared_ptr<const TrainingFile> file) {
   if (file) return {.name = *given.data, .what = {}, .file = std::move(file)};

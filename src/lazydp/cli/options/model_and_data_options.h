@@ -33,4 +33,8 @@ std::optional<TrainingFileOptions> choose_data_file(const FlagTexts& given);
 DataSource choose_source(const FlagTexts& given, const ModelChoice& model,
                          std::shared_ptr<const TrainingFile> file = nullptr);
 
+// Returns how many of the best-scored examples of a group ranking metrics look at. Throws UserError
+// if it is given but nothing is grouped.
+std::uint64_t choose_cutoff(const FlagTexts& given, bool grouped);
+
 }  // namespace lazydp::cli

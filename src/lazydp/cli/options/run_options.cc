@@ -222,6 +222,7 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
   plan.mechanism.noise_multiplier = value_or(given.noise_multiplier, "noise-multiplier",
                                              zero_or_positive, defaults.noise_multiplier);
   plan.normals_per_sample = choose_normals_per_sample(given);
+  plan.positive_weight = value_or(given.positive_weight, "positive-weight", positive, 1.0);
   plan.weight_decay = value_or(given.weight_decay, "weight-decay", zero_or_positive, 0.0);
   plan.rate_schedule = choose_rate_schedule(given, defaults, plan.steps);
   plan.noise_schedule = schedule_or_constant(given.noise_schedule);
@@ -253,6 +254,7 @@ RunOptions choose_run(const FlagTexts& given, const Recipe& recipe, Step taken) 
         "or --table-storage memory");
   }
   run.eval_examples = choose_eval_examples(given);
+  run.cutoff = choose_cutoff(given, run.task.grouped());
   require_sound_beginning(given, run);
   return run;
 }

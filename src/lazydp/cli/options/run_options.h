@@ -31,6 +31,7 @@ struct RunOptions {
   Step eval_every = 0;                      // 0: only at the end
   std::optional<std::string> table_folder;  // folder of tables in files; none: in memory
   std::uint64_t eval_examples = 0;          // scored in each evaluation; all if there are no more
+  std::uint64_t cutoff = 0;                 // of the metrics of the best-scored within groups
 
   // Returns how many examples one of a batch sends, on average: more than one if it is a unit.
   double examples_sent() const;

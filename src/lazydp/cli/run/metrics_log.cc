@@ -80,10 +80,13 @@ void MetricsLog::evaluation(Step step, const Metrics& metrics, const char* on,
   if (epsilon) line["epsilon"] = *epsilon;
   write(line);
   const std::string part(on);
-  const std::string auc = part + "/auc", gauc = part + "/gauc", logloss = part + "/logloss",
+  const std::string auc = part + "/auc", gauc = part + "/gauc", ndcg = part + "/ndcg",
+                    recall = part + "/recall", logloss = part + "/logloss",
                     entropy = part + "/normalised_entropy", calibration = part + "/calibration";
   Scalars scalars = {{auc, metrics.auc},
                      {gauc, metrics.gauc},
+                     {ndcg, metrics.ndcg},
+                     {recall, metrics.recall},
                      {logloss, metrics.logloss},
                      {entropy, metrics.normalised_entropy},
                      {calibration, metrics.calibration}};

@@ -27,7 +27,12 @@ inline Json json_of(const Metrics& metrics) {
                {"normalised_entropy", finite_or_null(metrics.normalised_entropy)},
                {"calibration", finite_or_null(metrics.calibration)},
                {"examples", metrics.examples}};
-  if (std::isfinite(metrics.gauc)) json["gauc"] = metrics.gauc;
+  if (std::isfinite(metrics.gauc)) {
+    json["gauc"] = metrics.gauc;
+    json["ndcg"] = metrics.ndcg;
+    json["recall"] = metrics.recall;
+    json["cutoff"] = metrics.cutoff;
+  }
   return json;
 }
 

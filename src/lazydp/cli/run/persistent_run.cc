@@ -50,6 +50,8 @@ SaveOptions choose_keeping(const FlagTexts& given) {
   needs_out(given.no_release, "no-release");
   needs_out(given.private_metrics, "private-metrics");
   needs_out(given.key_file, "key-file");
+  needs_out(given.beside, "beside");
+  if (given.beside) keeping.beside = std::make_shared<RunRecord>(read_run_record(*given.beside));
   return keeping;
 }
 

@@ -13,6 +13,7 @@
 #include "lazydp/cli/run/lifetime_run.h"
 #include "lazydp/cli/run/metrics_log.h"
 #include "lazydp/cli/run/run_directory.h"
+#include "lazydp/cli/run/run_record.h"
 #include "lazydp/random/seed.h"
 #include "lazydp/train/trainer.h"
 
@@ -24,6 +25,7 @@ struct SaveOptions {
   double every_seconds = 0.0;
   bool release = true;  // at the end
   bool metrics_on_card = false;
+  std::shared_ptr<const RunRecord> beside = nullptr;  // what its page compares it with
 };
 
 // Throws UserError for a cadence that it cannot parse and flags that do not go together.

@@ -156,11 +156,16 @@ void print_file(std::ostream& out, const RunOptions& options) {
                : " (tables, " + std::string(table_rule_name(plan.table_rule)) + ") and ") +
           shortest(plan.dense_rate) + " (dense, " + std::string(dense_rule_name(plan.dense_rule)) +
           "), clip norm " + shortest(plan.mechanism.clip_norm) + ", noise multiplier " +
-          shortest(plan.mechanism.noise_multiplier));
+          shortest(plan.mechanism.noise_multiplier) +
+          (plan.positive_weight == 1.0
+               ? ""
+               : ", a positive counts as " + shortest(plan.positive_weight) + " examples"));
 }
 
 std::string gauc_in_words(const Metrics& metrics, const RunOptions& options) {
-  return fixed(metrics.gauc, 4) + "   (by " + *options.task.file->group_by + ")";
+  const std::string at = "@" + std::to_string(metrics.cutoff) + " ";
+  return fixed(metrics.gauc, 4) + ", NDCG" + at + fixed(metrics.ndcg, 4) + ", recall" + at +
+         fixed(metrics.recall, 4) + "   (by " + *options.task.file->group_by + ")";
 }
 
 std::string in_files(const RunResult& result) {

@@ -27,11 +27,6 @@ void print_release(std::ostream& out, const ReleasedModel& model, const std::str
 // Prints several runs on the same task, side by side.
 void print_comparison(std::ostream& out, const std::vector<Finished>& runs);
 
-// Returns report.html: a run at a glance, in one file that needs no other. `log` are the lines of
-// metrics.jsonl. Everything but the claim comes from private data: the page is as secret as they
-// are, and says so.
-std::string run_page(const Finished& run, const std::vector<Json>& log);
-
 // Returns a training run's numbers for machines. NaN (there was nothing to measure) becomes null.
 Json json_of(const RunOptions& options, const RunResult& result);
 

@@ -16,6 +16,7 @@
 #include "lazydp/cli/run/persistent_run.h"
 #include "lazydp/cli/run/ranks.h"
 #include "lazydp/cli/run/report.h"
+#include "lazydp/cli/run/run_page.h"
 #include "lazydp/cli/run/run_progress.h"
 #include "lazydp/cli/run/training_health.h"
 #include "lazydp/cli/run/training_run.h"
@@ -34,6 +35,12 @@ bool due(CheckpointClock& clock, const SaveOptions& keeping, Trainer& trainer) {
     all.broadcast(std::as_writable_bytes(std::span(&here, 1)), 0);
   });
   return here;
+}
+
+Judgement judgement(const RunOptions& options, const GroupOf& group_of) {
+  return {.group_of = group_of,
+          .cutoff = options.cutoff,
+          .positive_weight = options.plan.positive_weight};
 }
 
 // Takes the steps that are left. Returns the signal that asked to stop, 0 if none did.
@@ -60,7 +67,7 @@ int take_steps(const RunOptions& options, const TrainingData& task, Trainer& tra
     if (options.eval_every > 0 && t % options.eval_every == 0 && t < last) {
       const Metrics metrics = evaluate(
           trainer, task.validation ? *task.validation : *task.held_out, options.eval_examples,
-          task.validation ? task.validation_group : task.held_out_group);
+          judgement(options, task.validation ? task.validation_group : task.held_out_group));
       progress.evaluated(t, metrics);
       if (log != nullptr) {
         log->evaluation(t, metrics, task.validation ? "validation" : "test",
@@ -188,7 +195,11 @@ void run_and_report(const RunOptions& options, const Output& output, PersistentR
   const Claim& claim = run.result.claim;
   if (claim.holds && !options.plan.budget) warn_of_large_epsilon(claim.epsilon);
   if (kept != nullptr) {
-    write_text(kept->directory.report(), run_page(run, read_metrics_log(kept->directory.metrics())),
+    const Provenance from = Provenance::of_this_process();
+    write_record(kept->directory.record(), run, from);
+    write_text(kept->directory.report(),
+               run_page(run, read_metrics_log(kept->directory.metrics()), from,
+                        kept->keeping.beside.get()),
                kOwnerFile);
   }
   if (std::ostream* out = output.report()) print_report(*out, run);
@@ -259,7 +270,8 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
   stop_if_asked();
 
   if (task.held_out) {
-    result.held_out = evaluate(trainer, *task.held_out, kAllExamples, task.held_out_group);
+    result.held_out =
+        evaluate(trainer, *task.held_out, kAllExamples, judgement(options, task.held_out_group));
     stop_if_asked();
     if (log) log->evaluation(trainer.now(), result.held_out, "test", std::nullopt);
   }
@@ -267,6 +279,7 @@ RunResult train_run(const RunOptions& options, const TrainingData& task, Progres
   result.bayes_auc = task.bayes_auc;
   result.bayes_logloss = task.bayes_logloss;
   result.claim = claim(trainer, options.delta);
+  result.spent = trainer.ledger();
   result.microbatches = trainer.microbatches();
   result.table_bytes = shape.table_bytes();
   result.history_bytes = state.table_optimizer.bytes();

@@ -33,6 +33,7 @@ struct RunResult {
   double bayes_auc = 0.0;
   double bayes_logloss = 0.0;
   Claim claim;
+  Ledger spent;  // what the claim is computed from
   Microbatches microbatches;
   std::uint64_t table_bytes = 0;
   std::uint64_t file_bytes = 0;  // disk space of tables in files; 0: they were in memory

@@ -19,6 +19,13 @@ namespace {
 
 namespace fs = std::filesystem;
 
+void require_run(const std::string& folder) {
+  if (exists(folder + "/config.toml")) return;
+  throw UserError("'" + folder + "' is not the folder of a run (it has no config.toml)");
+}
+
+}  // namespace
+
 std::vector<Flag> flags_of_runs() {
   std::vector<Flag> flags;
   std::ranges::copy_if(all_flags(), std::back_inserter(flags), [](const Flag& flag) {
@@ -26,8 +33,6 @@ std::vector<Flag> flags_of_runs() {
   });
   return flags;
 }
-
-}  // namespace
 
 std::string config_text(const FlagTexts& given) {
   std::string text;
@@ -100,9 +105,7 @@ RunDirectory RunDirectory::for_run(const std::string& path, const FlagTexts& giv
 }
 
 RunDirectory RunDirectory::existing(const std::string& path) {
-  if (!exists(path + "/config.toml")) {
-    throw UserError("'" + path + "' is not the folder of a run (it has no config.toml)");
-  }
+  require_run(path);
   return RunDirectory(path);
 }
 
@@ -130,8 +133,13 @@ void RunDirectory::put_aside_model() const {
 }
 
 FlagTexts RunDirectory::config() const {
+  return read_run_config(path_);
+}
+
+FlagTexts read_run_config(const std::string& folder) {
+  require_run(folder);
   FlagTexts given;
-  read_config_file(path_ + "/config.toml", flags_of_runs(), given);
+  read_config_file(folder + "/config.toml", flags_of_runs(), given);
   // In runs that earlier versions began a unit sends one example.
   if (given.privacy_unit && *given.privacy_unit != "example" && !given.examples_per_unit) {
     given.examples_per_unit = "1";

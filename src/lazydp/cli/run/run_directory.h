@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lazydp/base/io/folder.h"
 #include "lazydp/checkpoint/sealed_file.h"
@@ -16,6 +17,7 @@ namespace lazydp::cli {
 //   metrics.jsonl        its measurements during training
 //   tensorboard/         the measurements for TensorBoard
 //   report.html          a run at a glance, once it is finished
+//   report.json          the same for machines
 //   checkpoint/          its state: holds the key and rows that wait for noise
 //   model/               the part that may be published, once released
 //
@@ -38,6 +40,7 @@ class RunDirectory {
   std::string metrics() const { return path_ + "/metrics.jsonl"; }
   std::string events() const { return path_ + "/tensorboard"; }
   std::string report() const { return path_ + "/report.html"; }
+  std::string record() const { return path_ + "/report.json"; }
   std::string checkpoints() const { return path_ + "/checkpoint"; }
   std::string model() const { return path_ + "/model"; }
   bool released() const;
@@ -55,6 +58,12 @@ class RunDirectory {
   std::string path_;
   std::optional<FolderLock> lock_;  // held by the first rank for all ranks
 };
+
+// Returns the flags that a run's folder keeps, in the order of the help.
+std::vector<Flag> flags_of_runs();
+
+// Returns the flags of the run in a folder. Throws UserError if it is not the folder of a run.
+FlagTexts read_run_config(const std::string& folder);
 
 // Returns the flags as TOML, without those that only decide where output goes or how fast a run is.
 std::string config_text(const FlagTexts& given);

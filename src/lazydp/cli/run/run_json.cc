@@ -38,6 +38,7 @@ Json json_of(const RunOptions& options, const RunResult& result) {
        {{"median", median(result.times.step_ms())},
         {"min", quantile(result.times.step_ms(), 0.0)}}},
       {"stages_ms", json_of(result.times.stages_ms(plan.recipe, options.performance.passes))},
+      {"seconds", result.seconds},
       {"steps_per_second", result.times.steps() / result.seconds},
       {"settle_all_ms", result.settle_seconds * 1e3},
       {"checkpoint_ms", result.save_seconds * 1e3},
@@ -60,7 +61,7 @@ Json json_of(const RunOptions& options, const RunResult& result) {
       {"claim", claim.holds ? claim.because : "none: " + claim.because},
   };
   const Json of_plan = json_of(plan);
-  for (const char* key : {"initial_model", "frozen"}) {
+  for (const char* key : {"initial_model", "frozen", "positive_weight"}) {
     if (of_plan.contains(key)) json[key] = of_plan[key];
   }
   if (plan.budget) {
@@ -88,6 +89,9 @@ Json json_of(const RunOptions& options, const RunResult& result) {
     if (options.task.grouped()) {
       json["group_by"] = *data->group_by;
       json["gauc"] = result.held_out.gauc;
+      json["ndcg"] = result.held_out.ndcg;
+      json["recall"] = result.held_out.recall;
+      json["cutoff"] = options.cutoff;
     }
     json["held_out_examples"] = data->test ? data->test->size() : 0;
     json["schema"] = json_of(data->file->schema());

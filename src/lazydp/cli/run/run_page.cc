@@ -1,75 +1,50 @@
+#include "lazydp/cli/run/run_page.h"
+
 #include <cmath>
 
 #include "lazydp/base/text/number_text.h"
-#include "lazydp/cli/run/report.h"
+#include "lazydp/cli/run/run_curves.h"
 #include "lazydp/cli/run/training_health.h"
+#include "lazydp/privacy/trade_off.h"
 #include "lazydp/report/chart.h"
 #include "lazydp/report/html_page.h"
 
 namespace lazydp::cli {
 namespace {
 
-// Returns the values of `key` in the log, step by step.
-std::vector<ChartPoint> points_of(const std::vector<Json>& log, const char* key) {
-  std::vector<ChartPoint> points;
-  for (const Json& line : log) {
-    const auto value = line.find(key);
-    if (value == line.end() || !value->is_number()) continue;
-    points.push_back({.x = line.at("step").get<double>(), .y = value->get<double>()});
-  }
-  return points;
+// Returns the log-loss of always saying the share of positives, on the held-out part.
+double constant_logloss(const Metrics& held_out) {
+  return held_out.logloss / held_out.normalised_entropy;
 }
 
-// Returns the mean of each of at most a hundred runs of points: single steps are noisy.
-std::vector<ChartPoint> smoothed(const std::vector<ChartPoint>& points) {
-  constexpr std::size_t kShown = 100;
-  const std::size_t each = (points.size() + kShown - 1) / kShown;
-  std::vector<ChartPoint> means;
-  for (std::size_t i = 0; i < points.size(); i += each) {
-    const std::size_t count = std::min(each, points.size() - i);
-    ChartPoint mean;
-    for (std::size_t j = i; j < i + count; ++j) {
-      mean.x += points[j].x / static_cast<double>(count);
-      mean.y += points[j].y / static_cast<double>(count);
-    }
-    means.push_back(mean);
-  }
-  return means;
+std::string loss_picture(const Finished& run, const std::vector<Json>& log,
+                         const RunRecord* beside) {
+  RunCurves curves({.title = "Loss", .note = "log-loss; training: means over runs of steps"},
+                   loss_axis());
+  curves.curve("training", smoothed(points_of(log, "loss")))
+      .curve("held out", points_of(log, "logloss"))
+      .level("constant", constant_logloss(run.result.held_out));
+  if (beside != nullptr) curves.level(beside->name(), beside->number("logloss"));
+  return curves.without_spikes().svg();
 }
 
-std::string loss_picture(const std::vector<Json>& log) {
-  LineChart chart{.head = {.title = "Loss", .note = "log-loss; training: means over runs of steps"},
-                  .x = {.name = "steps"},
-                  .y = {.name = "log-loss", .from_zero = false},
-                  .lines = {{"training", smoothed(points_of(log, "loss"))}}};
-  if (auto held_out = points_of(log, "logloss"); !held_out.empty()) {
-    chart.lines.push_back({"held out", std::move(held_out)});
-  }
-  return svg_of(chart);
-}
-
-std::string auc_picture(const std::vector<Json>& log, double bayes) {
-  LineChart chart{.head = {.title = "AUC", .note = "on examples that are held out"},
-                  .x = {.name = "steps"},
-                  .y = {.name = "AUC", .from_zero = false},
-                  .lines = {{"held out", points_of(log, "auc")}}};
-  if (auto within = points_of(log, "gauc"); !within.empty()) {
-    chart.lines.push_back({"held out, within groups", std::move(within)});
-  }
-  if (std::isfinite(bayes) && !chart.lines[0].points.empty()) {
-    const double last = chart.lines[0].points.back().x;
-    chart.lines.push_back({"best possible", {{.x = 0, .y = bayes}, {.x = last, .y = bayes}}});
-  }
-  return svg_of(chart);
+std::string auc_picture(const Finished& run, const std::vector<Json>& log,
+                        const RunRecord* beside) {
+  RunCurves curves({.title = "AUC", .note = "on examples that are held out; 0.5 is guessing"},
+                   auc_axis("AUC"));
+  curves.curve("held out", points_of(log, "auc"))
+      .curve("within groups", points_of(log, "gauc"))
+      .level("best possible", run.result.bayes_auc);
+  if (beside != nullptr) curves.level(beside->name(), beside->number("auc"));
+  return curves.svg();
 }
 
 std::string epsilon_picture(const std::vector<Json>& log, const Claim& claim) {
-  return svg_of(LineChart{.head = {.title = "ε if released then, at δ = " + shortest(claim.delta),
-                                   .note = "of the data this much is spent by publishing the model "
-                                           "of that step"},
-                          .x = {.name = "steps"},
-                          .y = {.name = "ε"},
-                          .lines = {{"ε", points_of(log, "epsilon")}}});
+  return RunCurves({.title = "ε if released then, at δ = " + shortest(claim.delta),
+                    .note = "of the data this much is spent by publishing the model of that step"},
+                   {.name = "ε"})
+      .curve("ε", points_of(log, "epsilon"))
+      .svg();
 }
 
 std::string stages_picture(const Finished& run) {
@@ -100,13 +75,35 @@ std::string batch_in_words(const RunOptions& options) {
   throw InternalError("unknown Sampling");
 }
 
+// Says in a paragraph what the claim means for one whose data it protects.
+std::string meaning_of(const Finished& run) {
+  constexpr double kFalseAlarms = 0.01;
+  const Claim& claim = run.result.claim;
+  const bool sampled = claim.confidence < 1.0;  // then this one point of the curve is proved
+  const TradeOff power = sampled
+                             ? TradeOff(std::vector<TradeOff::Point>{{claim.epsilon, claim.delta}})
+                             : TradeOff::of(run.result.spent);
+  const double found = 1.0 - power.least_miss(kFalseAlarms);
+  const bool units = run.options.task.file && run.options.task.file->units;
+  const std::string who = units
+                              ? "value of " + run.options.task.file->unit + " with all its examples"
+                              : std::string("example");
+  return "It bounds what the released model tells of any one " + who +
+         ". Think of an attacker who knows all other data and wants to find out from the model "
+         "whether that one was there. If false alarms in 1 of 100 cases are allowed, such an "
+         "attacker detects it in at most " +
+         fixed_up(100.0 * found, 1) +
+         " of 100 cases in which it was there; without the model, in 1. Real attackers know less. "
+         "The smaller ε, the nearer this is to 1.";
+}
+
 std::vector<std::vector<std::string>> numbers_of(const Finished& run) {
   const auto& [options, result] = run;
   const Plan& plan = options.plan;
   std::vector<std::vector<std::string>> rows = {
       {"", ""},
       {"algorithm", std::string(plan.recipe.name)},
-      {"data", options.task.in_words() + ", " +
+      {"data", options.task.name + ", " +
                    with_commas(static_cast<double>(options.task.examples())) +
                    (options.task.file && options.task.file->units ? " units" : " examples")},
       {"steps", with_commas(result.steps) + " of " +
@@ -121,16 +118,6 @@ std::vector<std::vector<std::string>> numbers_of(const Finished& run) {
   if (options.task.file && options.task.file->units) {
     rows.push_back({"a sampled unit sends", sent_in_words(plan.examples_per_unit)});
   }
-  if (result.held_out.examples > 0) {
-    rows.push_back({"held-out AUC", fixed(result.held_out.auc, 4)});
-    if (options.task.grouped()) {
-      rows.push_back(
-          {"held-out GAUC, by " + *options.task.file->group_by, fixed(result.held_out.gauc, 4)});
-    }
-    rows.push_back({"held-out log-loss", fixed(result.held_out.logloss, 4)});
-    rows.push_back({"normalised entropy", fixed(result.held_out.normalised_entropy, 4)});
-    rows.push_back({"calibration", fixed(result.held_out.calibration, 4)});
-  }
   rows.push_back({"training loss", fixed(result.loss, 4) + " (mean of the last tenth)"});
   rows.push_back({"time", human_duration(result.seconds) + ", " +
                               fixed(median(result.times.step_ms()), 2) + " ms a step (median), " +
@@ -140,32 +127,78 @@ std::vector<std::vector<std::string>> numbers_of(const Finished& run) {
   return rows;
 }
 
+// Compares the model with the constant one, and with the run beside it.
+std::vector<std::vector<std::string>> quality_of(const Finished& run, const RunRecord* beside) {
+  const Metrics& held_out = run.result.held_out;
+  std::vector<std::vector<std::string>> rows = {{"", "this model", "a constant"}};
+  if (beside != nullptr) rows[0].push_back(beside->name());
+  const auto add = [&](const std::string& label, double value, const std::string& constant,
+                       const char* name) {
+    rows.push_back({label, fixed(value, 4), constant});
+    if (beside != nullptr) rows.back().push_back(fixed(beside->number(name), 4));
+  };
+  add("AUC (0.5: guessing, 1: every pair in order)", held_out.auc, "0.5000", "auc");
+  if (run.options.task.grouped()) {
+    const std::string at = "@" + std::to_string(held_out.cutoff);
+    add("GAUC, by " + *run.options.task.file->group_by, held_out.gauc, "0.5000", "gauc");
+    add("NDCG" + at + " (1: all positives first)", held_out.ndcg, "", "ndcg");
+    add("recall" + at + " (share of positives among the first)", held_out.recall, "", "recall");
+  }
+  add("log-loss (smaller is better)", held_out.logloss, fixed(constant_logloss(held_out), 4),
+      "logloss");
+  add("normalised entropy (log-loss / the constant's)", held_out.normalised_entropy, "1.0000",
+      "normalised_entropy");
+  add("calibration (positives expected / seen)", held_out.calibration, "1.0000", "calibration");
+  if (beside != nullptr) {
+    rows.push_back(
+        {"ε", run.result.claim.holds ? rounded_up(run.result.claim.epsilon, 4) : "–", "0",
+         std::isnan(beside->number("epsilon")) ? "no claim"
+                                               : rounded_up(beside->number("epsilon"), 4)});
+  }
+  return rows;
+}
+
 }  // namespace
 
-std::string run_page(const Finished& run, const std::vector<Json>& log) {
-  const Claim& claim = run.result.claim;
-  HtmlPage page("A run of lazydp",
-                std::string(run.options.plan.recipe.name) + " on " + run.options.task.in_words());
+std::string run_page(const Finished& run, const std::vector<Json>& log, const Provenance& from,
+                     const RunRecord* beside) {
+  const RunResult& result = run.result;
+  const Claim& claim = result.claim;
+  const DataSource& data = run.options.task;
+  HtmlPage page(data.file ? "A model of " + data.name
+                          : run.options.model.shape.name + " on " + data.in_words(),
+                std::string(run.options.plan.recipe.name) + ", finished " + from.finished + ", " +
+                    from.program);
+  page.code(from.command);
   page.warning(
       "Secret: losses, metrics and times on this page are computed from the data and are not "
       "covered by any ε. What may be published is the folder model/.");
-  for (const std::string& sign : signs_of_trouble(run.options, run.result)) {
+  for (const std::string& sign : signs_of_trouble(run.options, result)) {
     page.warning("Careful: " + sign + ".");
   }
   page.heading("Privacy");
   if (claim.holds) {
     page.paragraph("ε = " + rounded_up(claim.epsilon, 4) + " at δ = " + shortest(claim.delta) +
-                   " (" + std::string(accountant_name(claim.accountant)) + " accountant). " +
-                   claim.because + ".");
+                   ". " + meaning_of(run));
+    page.paragraph("Claimed by the " + std::string(accountant_name(claim.accountant)) +
+                   " accountant: " + claim.because + ".");
   } else {
     page.paragraph("Nothing is claimed: " + claim.because + ".");
   }
-  page.heading("Training")
-      .picture(loss_picture(log))
-      .picture(auc_picture(log, run.result.bayes_auc));
+  if (result.held_out.examples > 0) {
+    page.heading("How good it is").table(quality_of(run, beside));
+    page.paragraph("On " + with_commas(static_cast<double>(result.held_out.examples)) +
+                   " examples that were held out. A constant says the share of positives for "
+                   "every example" +
+                   (beside != nullptr ? "; " + beside->name() + " is the run in " + beside->folder +
+                                            ", judged on what it held out."
+                                      : "."));
+  }
+  page.heading("Training").picture(loss_picture(run, log, beside));
+  if (result.held_out.examples > 0) page.picture(auc_picture(run, log, beside));
   if (claim.holds) page.picture(epsilon_picture(log, claim));
-  page.picture(stages_picture(run));
-  page.heading("Numbers").table(numbers_of(run));
+  page.heading("Settings").table(numbers_of(run));
+  page.heading("Time").picture(stages_picture(run));
   return page.finish();
 }
 

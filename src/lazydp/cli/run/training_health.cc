@@ -11,6 +11,12 @@ namespace {
 // Losses of single batches vary, and a private model may end a little above where it began.
 constexpr double kWellAbove = 1.1;
 
+// A model with short steps is calibrated unless many gradients of one label are clipped.
+bool clipping_shows(double calibration) {
+  constexpr double kFar = 1.5;
+  return calibration > kFar || calibration < 1.0 / kFar;
+}
+
 std::string smaller_rates() {
   return "the steps are too long for this data: try half of --lr and --dense-lr";
 }
@@ -53,11 +59,19 @@ std::vector<std::string> signs_of_trouble(const RunOptions& options, const RunRe
   constexpr double kNearHalf = 0.02;
   std::vector<std::string> signs;
   if (!options.task.learnable()) return signs;
+  const Metrics& held_out = result.held_out;
+  const bool clipped = options.plan.recipe.clips() && clipping_shows(held_out.calibration);
+  if (clipped) {
+    signs.push_back("the model expects " + fixed(held_out.calibration, 2) +
+                    " of the positives that there are: clipping shortens the long gradients of the "
+                    "rarer label more than others; a larger --clip-norm than " +
+                    shortest(options.plan.mechanism.clip_norm) + " would help");
+  }
   if (result.first_loss && result.loss > *result.first_loss) {
     signs.push_back("the training loss ended at " + fixed(result.loss, 4) + ", above the " +
-                    fixed(*result.first_loss, 4) + " it began with; " + smaller_rates());
+                    fixed(*result.first_loss, 4) + " it began with" +
+                    (clipped ? std::string() : "; " + smaller_rates()));
   }
-  const Metrics& held_out = result.held_out;
   if (held_out.examples > 0 && held_out.normalised_entropy > 1.0) {
     signs.push_back("the normalised entropy is " + fixed(held_out.normalised_entropy, 4) +
                     ": always saying the share of positives would do better on the held-out part");

@@ -145,7 +145,7 @@ void carry_out(const Work& work, const std::function<Conversion(const Progressed
   const Stopwatch clock;
   const Conversion done = run([&](const Conversion& so_far) { progress(so_far); });
   progress.end();
-  if (done.stopped || output.summary() != nullptr) print_bad_lines(done);
+  if (done.stopped || output.report() != nullptr) print_bad_lines(done);
   if (done.stopped) {
     throw UserError("there are bad lines (" + std::to_string(done.bad) + " in the first " +
                     std::to_string(done.lines) + "), and at most " +
@@ -153,7 +153,7 @@ void carry_out(const Work& work, const std::function<Conversion(const Progressed
                     " may be left out (--max-bad-lines); nothing was written");
   }
   const double seconds = clock.seconds();
-  if (std::ostream* out = output.summary()) print(*out, done, work.files.output, seconds);
+  if (std::ostream* out = output.report()) print(*out, done, work.files.output, seconds);
   output.write(json_of(done, work.files.output, seconds));
 }
 
@@ -205,7 +205,7 @@ void guess(const FlagTexts& given) {
   const Guess guess = guess_schema(files.inputs.front(), join ? &*join : nullptr);
   out.write(guess.comment + schema_text(guess.schema));
   const Output output(given);
-  std::ostream* report = output.summary();
+  std::ostream* report = output.report();
   if (report == nullptr) return;
   for (const std::string& note : guess.notes) *report << note << "\n";
   *report << files.output << ": a first schema of " << guess.schema.columns.size()

@@ -6,6 +6,7 @@
 #include "lazydp/base/text/number_text.h"
 #include "lazydp/cli/options/run_options.h"
 #include "lazydp/cli/output.h"
+#include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/metrics_log.h"
 #include "lazydp/cli/verbs/scoring_input.h"
 #include "lazydp/cli/verbs/verbs.h"
@@ -29,7 +30,10 @@ void print(std::ostream& out, const Scored& scored, const Metrics& metrics) {
   row("examples", with_commas(static_cast<double>(metrics.examples)));
   row("AUC", fixed(metrics.auc, 4));
   if (!scored.group_by.empty()) {
+    const std::string at = "@" + std::to_string(metrics.cutoff);
     row("GAUC", fixed(metrics.gauc, 4) + "   (by " + scored.group_by + ")");
+    row(("NDCG" + at).c_str(), fixed(metrics.ndcg, 4));
+    row(("recall" + at).c_str(), fixed(metrics.recall, 4));
   }
   row("log-loss", fixed(metrics.logloss, 4));
   row("normalised entropy",
@@ -46,8 +50,13 @@ void eval(const FlagTexts& given) {
   choose_threads(given);
   const Output output(given);
   const Scored scored = choose_scored(given);
+  const Judgement how = {
+      .group_of = scored.group_of,
+      .cutoff = choose_cutoff(given, !scored.group_by.empty()),
+      .positive_weight =
+          given.positive_weight ? positive("positive-weight", *given.positive_weight) : 1.0};
   const Metrics metrics = evaluate([&](const Batch& batch) { return scored.model->predict(batch); },
-                                   *scored.data, kAllExamples, scored.group_of);
+                                   *scored.data, kAllExamples, how);
   if (std::ostream* out = output.report()) print(*out, scored, metrics);
   Json json = json_of(metrics);
   json["claim"] = scored.card.at("claim");

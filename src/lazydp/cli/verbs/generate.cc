@@ -37,7 +37,7 @@ void generate(const FlagTexts& given) {
 
   std::uint64_t examples = 0;
   for (const Dataset* part : parts) examples += part->size();
-  if (std::ostream* out = output.summary()) {
+  if (std::ostream* out = output.report()) {
     *out << path << ": " << with_commas(static_cast<double>(examples)) << " examples of synthetic "
          << choice.name;
     if (task.held_out) {

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lazydp/base/error.h"
@@ -13,6 +15,7 @@
 #include "lazydp/cli/flags.h"
 #include "lazydp/cli/options/privacy_limits.h"
 #include "lazydp/cli/output.h"
+#include "lazydp/cli/parse_value.h"
 #include "lazydp/cli/run/run.h"
 #include "lazydp/cli/search/grid.h"
 #include "lazydp/cli/verbs/verbs.h"
@@ -60,12 +63,15 @@ constexpr Column kResults[] = {
     {"seconds", [](const RunOptions&, const RunResult& r) { return fixed(r.seconds, 3); }},
 };
 
+std::size_t place(const CsvTable& table, std::string_view column) {
+  return static_cast<std::size_t>(std::ranges::find(table.header, column) - table.header.begin());
+}
+
 // Returns whether some row claims an epsilon.
 bool claims(const CsvTable& table) {
-  const auto at = std::ranges::find(table.header, "claim") - table.header.begin();
-  return std::ranges::any_of(table.rows, [at](const std::vector<std::string>& row) {
-    return row[static_cast<std::size_t>(at)] == "yes";
-  });
+  const std::size_t at = place(table, "claim");
+  return std::ranges::any_of(
+      table.rows, [at](const std::vector<std::string>& row) { return row[at] == "yes"; });
 }
 
 std::vector<std::string> header_of(const Grid& grid) {
@@ -74,6 +80,13 @@ std::vector<std::string> header_of(const Grid& grid) {
   header.emplace_back("run");
   for (const Column& column : kResults) header.emplace_back(column.name);
   return header;
+}
+
+std::string outcome_in_words(const RunResult& result) {
+  return (std::isnan(result.held_out.auc) ? "loss " + fixed(result.loss, 4)
+                                          : "AUC " + fixed(result.held_out.auc, 4)) +
+         (result.claim.holds ? ", epsilon " + fixed_up(result.claim.epsilon, 2) : "") + ", " +
+         human_duration(result.seconds);
 }
 
 // Returns the table as earlier sessions left it. Does not touch a table of another grid.
@@ -97,6 +110,66 @@ std::string in_words(const std::vector<std::string>& header,
   std::string text;
   for (std::size_t i = 0; i < settings.size(); ++i) text += " " + header[i] + " " + settings[i];
   return text;
+}
+
+// The rows of one point: its settings, and the mean over its runs.
+struct PointMean {
+  std::vector<std::string> settings;
+  double sum = 0.0;
+  double runs = 0.0;
+
+  double value() const { return sum / runs; }
+};
+
+// Returns the point whose runs do best on average, by AUC, or by the loss they trained to where
+// nothing was held out; none if a table has neither.
+std::optional<std::pair<std::string, PointMean>> best_point(const CsvTable& table,
+                                                            std::size_t flags) {
+  for (const auto& [name, sign] : {std::pair("auc", 1.0), {"loss", -1.0}}) {
+    std::vector<PointMean> points;
+    for (const auto& row : table.rows) {
+      const auto value = number(row[place(table, name)]);
+      if (!value) continue;
+      const std::vector<std::string> settings(row.begin(),
+                                              row.begin() + static_cast<std::ptrdiff_t>(flags));
+      auto point = std::ranges::find(points, settings, &PointMean::settings);
+      if (point == points.end()) point = points.insert(points.end(), PointMean{settings});
+      point->sum += *value;
+      point->runs += 1.0;
+    }
+    if (points.empty()) continue;
+    return std::pair(std::string(name),
+                     *std::ranges::max_element(points, {}, [sign](const PointMean& point) {
+                       return sign * point.value();
+                     }));
+  }
+  return std::nullopt;
+}
+
+// Returns the settings in words, without those that all rows have.
+std::string what_varies(const CsvTable& table, const std::vector<std::string>& settings) {
+  std::string text;
+  for (std::size_t i = 0; i < settings.size(); ++i) {
+    const bool varies = std::ranges::any_of(
+        table.rows, [&](const std::vector<std::string>& row) { return row[i] != settings[i]; });
+    if (varies) text += " " + table.header[i] + " " + settings[i];
+  }
+  return text;
+}
+
+void print(std::ostream& out, const std::string& path, const CsvTable& table, std::size_t flags,
+           std::size_t done) {
+  out << path << ": " << table.rows.size() << " rows, " << done << " of them new\n";
+  if (table.rows.size() < 2) return;
+  if (const auto best = best_point(table, flags)) {
+    const auto& [name, point] = *best;
+    out << "Best: " << name << " " << fixed(point.value(), 4)
+        << (point.runs > 1.0 ? ", the mean of " + shortest(point.runs) + " runs" : "") << ", with"
+        << what_varies(table, point.settings) << "\n";
+  }
+  if (!claims(table)) return;
+  out << "Careful: to choose among these rows by hand is a use of the data that none of their "
+         "epsilons pays for; lazydp tune chooses, and pays.\n";
 }
 
 struct Run {
@@ -134,17 +207,21 @@ void sweep(const FlagTexts& given) {
   }
   warn_of_large_epsilon(largest);
 
-  Progress progress = Output(given).progress();
+  const Output output(given);
+  Progress progress = output.progress();
   const std::vector<Run> runs = runs_of(grid, of_each);
   std::size_t done = 0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const Run& run = runs[i];
     if (is_there(table, run.settings)) continue;
-    progress.say("run " + std::to_string(i + 1) + " of " + std::to_string(runs.size()) + ":" +
-                 in_words(table.header, run.settings));
+    const std::string which = "run " + std::to_string(i + 1) + " of " +
+                              std::to_string(runs.size()) + ":" +
+                              in_words(table.header, run.point->values);
     const RunOptions options = choose_run(run.point->given);
     const TrainingData task = load_data(options.task, options.model.shape);
-    const RunResult result = train_run(options, task, progress);
+    Progress of_run = progress.of_part(which);
+    const RunResult result = train_run(options, task, of_run);
+    progress.say(which + ": " + outcome_in_words(result));
     if (result.claim.holds && !options.plan.budget) warn_of_large_epsilon(result.claim.epsilon);
     std::vector<std::string> row = run.settings;
     for (const Column& column : kResults) row.push_back(column.text(options, result));
@@ -152,11 +229,7 @@ void sweep(const FlagTexts& given) {
     file.write(table.text());
     ++done;
   }
-  std::cout << path << ": " << table.rows.size() << " rows, " << done << " of them new\n";
-  if (table.rows.size() < 2 || !claims(table)) return;
-  std::cout
-      << "Careful: to choose among these rows by hand is a use of the data that none of their "
-         "epsilons pays for; lazydp tune chooses, and pays.\n";
+  if (std::ostream* out = output.report()) print(*out, path, table, grid.flags.size(), done);
 }
 
 }  // namespace lazydp::cli

@@ -9,6 +9,7 @@ namespace lazydp::cli {
 void train(const FlagTexts& given);           // trains one run, with progress and a report
 void resume(const FlagTexts& given);          // continues a run's folder
 void release(const FlagTexts& given);         // settles a run and writes its model
+void compare(const FlagTexts& given);         // shows several runs side by side
 void eval(const FlagTexts& given);            // scores a released model on a data file
 void predict(const FlagTexts& given);         // prints one score a line
 void recommend(const FlagTexts& given);       // prints the best items of each user
