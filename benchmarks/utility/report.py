@@ -1,4 +1,4 @@
-"""Measures what privacy costs in accuracy: AUC by algorithm and epsilon, over a family of logs.
+"""Measures what privacy costs in accuracy: AUC and log-loss by algorithm and epsilon.
 
 python3 benchmarks/utility/report.py --quick
 python3 benchmarks/utility/report.py --tasks adult,apps@unit --runs 10
@@ -86,11 +86,11 @@ class Task:
         self.runs = Runs(arguments.work / "runs")
         self.unit = UNITS.get(name.partition("@")[0], "") if "@" in name else ""
 
-    def over_runs(self, name: str, more: list[str], count: int) -> list[float]:
+    def over_runs(self, name: str, more: list[str], count: int) -> list[dict]:
         return [
             self.runs.get(
                 f"{self.name}-{name}-{k}", lambda: train(self.program, [*self.flags, *more])
-            )["auc"]
+            )
             for k in range(count)
         ]
 
@@ -132,13 +132,17 @@ def report(task: Task, arguments: argparse.Namespace) -> dict:
     """All runs of one task, and their table."""
     table = {}
 
-    def row(name: str, values: list[float]) -> None:
+    def row(name: str, values: list[float], losses: list[float] | None = None) -> None:
         table[name] = values
-        print(f"  {name:28} {told(values)}", flush=True)
+        loss = f"   log-loss {statistics.mean(losses):.4f}" if losses else ""
+        print(f"  {name:28} {told(values)}{loss}", flush=True)
+
+    def row_of_runs(name: str, runs: list[dict]) -> None:
+        row(name, [run["auc"] for run in runs], [run["logloss"] for run in runs])
 
     print(f"\n{task.name}: held-out AUC of {arguments.runs} runs", flush=True)
     if not task.unit:
-        row("sgd", task.over_runs("sgd", ["--algorithm", "sgd"], min(3, arguments.runs)))
+        row_of_runs("sgd", task.over_runs("sgd", ["--algorithm", "sgd"], min(3, arguments.runs)))
         if arguments.torch:
             row("the same in PyTorch", [task.torch(adam=False)])
             row("Adam in PyTorch", [task.torch(adam=True)])
@@ -151,7 +155,7 @@ def report(task: Task, arguments: argparse.Namespace) -> dict:
             else:
                 flags += ["--epsilon", epsilon]
             name = f"{algorithm}-{epsilon}"
-            row(f"{algorithm}, epsilon {epsilon}", task.over_runs(name, flags, arguments.runs))
+            row_of_runs(f"{algorithm}, epsilon {epsilon}", task.over_runs(name, flags, arguments.runs))
         if not task.name.startswith("click"):
             row(f"logistic, epsilon {epsilon}", [task.logistic(epsilon)])
     return table

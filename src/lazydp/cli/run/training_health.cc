@@ -64,8 +64,12 @@ std::vector<std::string> signs_of_trouble(const RunOptions& options, const RunRe
   if (clipped) {
     signs.push_back("the model expects " + fixed(held_out.calibration, 2) +
                     " of the positives that there are: clipping shortens the long gradients of the "
-                    "rarer label more than others; a larger --clip-norm than " +
-                    shortest(options.plan.mechanism.clip_norm) + " would help");
+                    "rarer label more than others; " +
+                    (options.plan.calibrates_scores
+                         ? "the held-out part is unlike the part that was trained on, or a larger "
+                           "--clip-norm than " +
+                               shortest(options.plan.mechanism.clip_norm) + " would help"
+                         : std::string("--calibrate on would mend it")));
   }
   if (result.first_loss && result.loss > *result.first_loss) {
     signs.push_back("the training loss ended at " + fixed(result.loss, 4) + ", above the " +
