@@ -62,6 +62,15 @@ TEST(AuditVerb, TakesEverythingThatHappensInARun) {
   EXPECT_TRUE(std::filesystem::is_empty(place / "tables"));  // nothing secret stays behind
 }
 
+TEST(AuditVerb, TakesCorrelatedNoise) {
+  const Workplace place;
+  const auto json = place.json({"audit", "--runs", "200", "--epsilon", "8", "--correlation",
+                                "lambda:0.9", "--lr-schedule", "linear"});
+  EXPECT_EQ(place.last().code, 0) << place.last().err;
+  EXPECT_EQ(json.at("correlation"), "lambda:0.9");
+  EXPECT_NE(place.last().out.find("lambda:0.9"), std::string::npos);
+}
+
 TEST(AuditVerb, InOneRunLetsLazyDpStandAndFindsEana) {
   const Workplace place;
   const auto clean = place.json({"audit", "--one-run", "--seed", "1"});
@@ -78,6 +87,8 @@ TEST(AuditVerb, RefusesFlagsOfTheOtherKind) {
   const Workplace place;
   EXPECT_EQ(place.run({"audit", "--one-run", "--runs", "1000"}).code, 2);
   EXPECT_EQ(place.run({"audit", "--canaries", "1000"}).code, 2);
+  EXPECT_EQ(place.run({"audit", "--one-run", "--correlation", "lambda"}).code, 2);
+  EXPECT_EQ(place.run({"audit", "--correlation", "lambda", "--canary", "person"}).code, 2);
   const Ran impossible = place.run({"audit", "--one-run", "--canaries", "16"});
   EXPECT_EQ(impossible.code, 2);
   EXPECT_NE(impossible.err.find("even if the attack were always right"), std::string::npos);

@@ -66,6 +66,42 @@ TEST(DefaultsForFiles, TheNoiseOfARunIsThatOfItsCells) {
   }
 }
 
+// Adam gives every step's noise the length of its rate; correlated, little of it is left at the
+// end.
+TEST(DefaultsForFiles, AdamMayWalkAsFarWhereNoiseIsCorrelated) {
+  for (const std::vector<double>& bands : {std::vector{1.0, -0.5}, std::vector{1.0, -0.3, -0.2}}) {
+    Plan plan = plan_of(250'000, Record::example, 5.0);
+    plan.correlation = Correlation(bands);
+    for (const Step steps : {40u, 400u, 4000u}) {
+      plan.steps = steps;
+      const double rate =
+          rates_for(defaults_for_file(250'000, Record::example, plan.recipe), plan).dense;
+      double walked = 0.0, one = 0.0;
+      for (const double band : bands) one += band * band;
+      for (Step k = 1; k <= steps; ++k) {
+        double weight = 0.0;
+        for (Step j = 0; j < bands.size() && k + j <= steps; ++j) weight += bands[j];
+        walked += weight * weight;
+      }
+      EXPECT_NEAR(rate, std::min(0.12, 0.14 * std::sqrt(one / walked)), 1e-9) << steps;
+      EXPECT_GT(rate, 0.14 / std::sqrt(steps));
+    }
+  }
+}
+
+TEST(DefaultsForFiles, APassInOrderTakesAHundredStepsOrTwo) {
+  const Recipe& lazydp = recipe("lazydp");
+  for (std::uint64_t records = 128; records < 1'000'000'000; records = records * 3 + 1) {
+    const Defaults defaults = defaults_for_file(records, Record::example, lazydp);
+    EXPECT_GE(records / defaults.stream_batch, 128u) << records;
+    EXPECT_LE(records / defaults.stream_batch, 256u) << records;
+  }
+  const Defaults few = defaults_for_file(5, Record::example, lazydp);
+  EXPECT_EQ(few.stream_batch, 1u);
+  const Defaults units = defaults_for_file(1000, Record::unit, lazydp);
+  EXPECT_EQ(units.stream_batch, units.batch);
+}
+
 TEST(DefaultsForFiles, TheNoiseOfARunAddsUpToTheSameOnAnyDataAndBudget) {
   for (const Record record : {Record::example, Record::unit}) {
     for (const std::uint64_t records : {300, 900, 7'000, 33'000, 250'000, 2'000'000}) {

@@ -56,15 +56,19 @@ void AuditPlan::validate() const {
     throw UserError("algorithm is " + std::string(run.recipe.name) +
                     "; it adds no noise, so there is nothing to audit");
   }
+  if (!run.correlation.independent() && (run.sampling_rate < 1.0 || run.canary == Canary::person)) {
+    throw UserError(
+        "correlation is given: the audit then has examples that are in every step, and takes "
+        "neither a sampling-rate below 1 nor the canary 'person'");
+  }
   if (runs < 2) throw UserError("runs is " + std::to_string(runs) + "; it must be 2 or more");
 }
 
 AuditStakes audit_stakes(const AuditPlan& plan) {
   plan.validate();
-  const double noise =
-      noise_for_budget(plan.budget, plan.run.sampling_rate, plan.run.steps, Accountant::pld);
-  Ledger ledger;
-  ledger.record({plan.run.sampling_rate, noise, plan.run.steps});
+  const double noise = noise_for_budget(
+      plan.budget, [&](double sigma) { return ledger_of(plan.run, sigma); }, Accountant::pld);
+  const Ledger ledger = ledger_of(plan.run, noise);
   TradeOff claim = TradeOff::of(ledger);
   const TradeOff halved = TradeOff::of_sum(with_noise_times(ledger, 0.5));
   const std::uint64_t half = plan.runs / 2;

@@ -22,8 +22,8 @@ struct AuditPlan {
   double alpha = 1e-6;                     // largest probability of calling a true claim broken
   std::optional<std::uint64_t> seed = {};  // fixed: the audit repeats
 
-  // Throws UserError for a recipe without noise, and for so few runs that no attack would prove
-  // anything.
+  // Throws UserError for a recipe without noise, correlated noise of samples or persons, and so few
+  // runs that no attack would prove anything.
   void validate() const;
 };
 

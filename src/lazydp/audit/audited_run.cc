@@ -11,6 +11,7 @@
 
 #include "lazydp/checkpoint/checkpoint_folder.h"
 #include "lazydp/data/privacy_units.h"
+#include "lazydp/data/stream.h"
 #include "lazydp/embedding/first_weights.h"
 #include "lazydp/embedding/storage/table_files.h"
 #include "lazydp/embedding/table.h"
@@ -66,12 +67,25 @@ Plan plan_of(const AuditedRun& run) {
                     .noise_multiplier = run.noise_multiplier,
                     .expected_batch = run.sampling_rate * static_cast<double>(kCanaryUnits)};
   plan.steps = run.steps;
+  plan.correlation = run.correlation;
+  if (!run.correlation.independent()) plan.blocks = BlockRules{};  // in every step
   if (run.canary == Canary::person) plan.examples_per_unit = kEveryExampleOfAUnit;
   plan.accountant = Accountant::rdp;  // quick; the cards are never read
   plan.table_rate = kRate;
   plan.dense_rate = kRate;
   plan.rate_schedule = run.rate_schedule;
   return plan;
+}
+
+std::unique_ptr<Sampler> sampler_of(const AuditedRun& run, const CanaryData& data,
+                                    const PrivacyUnits& units, const Seed& seed) {
+  if (!run.correlation.independent()) {
+    return make_stream_sampler(Windows(data.size(), kCanaryUnits));
+  }
+  if (run.canary == Canary::person) {
+    return make_unit_sampler(seed, units, run.sampling_rate, "one person", kEveryExampleOfAUnit);
+  }
+  return make_poisson_sampler(seed, data.size(), run.sampling_rate);
 }
 
 // Everything that a process loses when it ends: a restart makes another Life.
@@ -93,10 +107,7 @@ struct Life {
                                                                  shape.table_rows, shape.dim)
                                   : nullptr),
         units(data.unit_keys()),
-        sampler(run.canary == Canary::person
-                    ? make_unit_sampler(seed, units, run.sampling_rate, "one person",
-                                        kEveryExampleOfAUnit)
-                    : make_poisson_sampler(seed, data.size(), run.sampling_rate)),
+        sampler(sampler_of(run, data, units, seed)),
         trainer(std::make_unique<Trainer>(
             plan_of(run), Performance{}, seed, *model, shape.mode,
             files ? files->tables() : std::span<Table>(in_memory), data, *sampler,
@@ -219,6 +230,13 @@ Released train_from(const AuditedRun& run, Presence presence, const Seed& seed,
 }
 
 }  // namespace
+
+Ledger ledger_of(const AuditedRun& run, double noise_multiplier) {
+  Plan plan = plan_of(run);
+  plan.mechanism.noise_multiplier = noise_multiplier;
+  plan.validate();
+  return ledger_through(plan, at_beginning(plan), plan.steps);
+}
 
 Released train_for_audit(const AuditedRun& run, Presence presence, const Seed& seed) {
   return train_from(run, presence, seed, initial_weights(run, seed));

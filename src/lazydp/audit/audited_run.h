@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lazydp/audit/canary.h"
+#include "lazydp/noise/correlation.h"
 #include "lazydp/privacy/ledger.h"
 #include "lazydp/random/seed.h"
 #include "lazydp/train/recipe.h"
@@ -20,6 +21,9 @@ struct AuditedRun {
   Step steps = 4;
   double sampling_rate = 1.0;
   double noise_multiplier = 0.0;
+  // Where the noise of steps is correlated, the examples are a stream of one step a pass, in all of
+  // which the canary takes part.
+  Correlation correlation = {};
   Schedule rate_schedule = {};
   Step eval_every = 0;     // score all examples, including the canary's, after so many steps
   Step restart_every = 0;  // save after so many steps, and continue from there in a fresh trainer
@@ -30,6 +34,9 @@ struct AuditedRun {
   // run's own seed.
   bool same_start() const { return !tables_in_files; }
 };
+
+// Returns what a run with this noise multiplier records. Throws UserError for one that cannot be.
+Ledger ledger_of(const AuditedRun& run, double noise_multiplier);
 
 // The weights at the start and the change of every one until the release: dense ones, then table
 // after table.

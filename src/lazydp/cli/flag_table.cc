@@ -205,7 +205,7 @@ constexpr std::array kFlags = {
          "of --sampling stream: steps of the run in which a privacy unit takes part, at most; 4"},
     Flag{"--unit-gap", &G::unit_gap, kTrain | kCosts, "STEPS", kPrivacy,
          "from one of these steps to the next, at least; steps / K"},
-    Flag{"--correlation", &G::correlation, kRuns | kCosts, "independent|lambda[:L]|bisr:B",
+    Flag{"--correlation", &G::correlation, kRuns | kCosts | kAudit, "independent|lambda[:L]|bisr:B",
          kPrivacy,
          "of the noise of steps: lambda takes back part of what the step before added, bisr of "
          "what the last B - 1 did; lambda alone: the best for the run; lambda for --sampling "

@@ -4,7 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <span>
+
+#include "lazydp/privacy/correlated_noise.h"
 
 namespace lazydp {
 namespace {
@@ -108,6 +111,10 @@ Defaults defaults_for_file(std::uint64_t records, Record record, const Recipe& r
   defaults.batch =
       std::bit_floor(static_cast<std::uint64_t>(std::clamp(wanted, 1.0, std::min(most, largest))));
   if (many) defaults.epochs = 10;
+  defaults.stream_batch = defaults.batch;
+  if (record == Record::example) {  // 128 to 256 steps a pass
+    defaults.stream_batch = std::bit_floor(std::max<std::uint64_t>(1, records / 128));
+  }
   return defaults;
 }
 
@@ -148,7 +155,9 @@ double table_rate_by_noise(double largest, const Plan& plan) {
   const double bounded = largest / m.clip_norm;
   const double noise = m.noise_multiplier * m.clip_norm / m.expected_batch;
   if (!(noise > 0.0)) return bounded;
-  return std::min(bounded, kNoiseOfARow / (noise * root_of_summed_noise(plan)));
+  // While it trains a row carries more of correlated noise than is left at the end.
+  const double wanted = plan.correlation.independent() ? kNoiseOfARow : kCorrelatedNoiseOfARow;
+  return std::min(bounded, wanted / (noise * root_of_summed_noise(plan)));
 }
 
 // Returns the rate of tables, given that of SGD.
@@ -162,17 +171,30 @@ double table_rate_for(const Plan& plan, double of_sgd) {
   return of_sgd;
 }
 
+// Returns how far the noise of all steps moves a weight, in units of how far that of one does: the
+// root of their number, or less where later steps take back what earlier ones added.
+double walk_of_noise(const Plan& plan) {
+  const std::span<const double> bands = plan.correlation.bands();
+  const double one = std::inner_product(bands.begin(), bands.end(), bands.begin(), 0.0);
+  return std::sqrt(variance_of_sum(bands, plan.steps) / one);
+}
+
+// Correlated noise is large beside the gradient of its step, and Adam divides by both: what is
+// learned in a step is so much less than its rate.
+double largest_of_adam(const Plan& plan) {
+  return plan.correlation.independent() ? 0.02 : 0.12;
+}
+
 // Returns the rate of the MLPs, given that of SGD. Adam and Adagrad undo the size of a gradient,
 // so their rates do not depend on it.
 double dense_rate_for(const Plan& plan, double of_sgd) {
   constexpr double kMomentumAddsUp = 10.0;  // 1 / (1 - 0.9)
   constexpr double kAdamWalk = 0.14;        // how far Adam may walk in a run of noise alone
-  constexpr double kLargestOfAdam = 0.02;
   switch (plan.dense_rule) {
     case DenseRule::sgd: break;
     case DenseRule::momentum: return of_sgd / kMomentumAddsUp;
     case DenseRule::adam:
-      return plan.recipe.clips() ? std::min(kLargestOfAdam, kAdamWalk / std::sqrt(plan.steps))
+      return plan.recipe.clips() ? std::min(largest_of_adam(plan), kAdamWalk / walk_of_noise(plan))
                                  : 0.002;
     case DenseRule::adagrad: return 0.02;
   }

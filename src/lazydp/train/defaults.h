@@ -19,7 +19,8 @@ inline constexpr std::uint64_t kUsualExamplesPerUnit = 32;
 
 struct Defaults {
   std::uint64_t batch = 0;
-  double epochs = 0.0;  // 0: `steps` says how long to train
+  std::uint64_t stream_batch = 0;  // of one pass in order; 0: `batch`
+  double epochs = 0.0;             // 0: `steps` says how long to train
   Step steps = 0;
   double table_rate = 0.0;  // the largest, where rates follow the noise
   double dense_rate = 0.0;
@@ -53,15 +54,17 @@ struct Rates {
 // chosen.
 //
 // Where rates follow the noise, that of tables is the one at which all noise of a run adds up to a
-// standard deviation of kNoiseOfARow on every weight that starts near zero: larger rates drown
-// what a row learns, smaller ones learn less than they could. Over tasks from 900 persons to
-// 600,000 examples and budgets of 1 to 8 the best rate varied a thousandfold, and this number from
-// 0.05 to 0.4. Adam's steps have the length of its rate however large the noise is, so its rate
-// falls with the square root of their number. Elsewhere rates are those of `defaults`, less where
-// the noise multiplier is larger than the one they were found for.
+// standard deviation of kNoiseOfARow (kCorrelatedNoiseOfARow) on every weight that starts near
+// zero: larger rates drown what a row learns, smaller ones learn less than they could. Over tasks
+// from 900 persons to 600,000 examples and budgets of 1 to 8 the best rate varied a thousandfold,
+// and this number from 0.05 to 0.4. Adam's steps have the length of its rate however large the
+// noise is, so its rate falls with the square root of their number, or with what the noise of
+// correlated steps adds up to. Elsewhere rates are those of `defaults`, less where the noise
+// multiplier is larger than the one they were found for.
 Rates rates_for(const Defaults& defaults, const Plan& plan);
 
 inline constexpr double kNoiseOfARow = 0.15;
+inline constexpr double kCorrelatedNoiseOfARow = 0.1;
 
 // Returns the standard deviation to which the noise of all steps of a plan adds up on a weight of a
 // table under plain SGD without weight decay. 0 where the plan has no noise.

@@ -74,8 +74,10 @@ void choose_batch(const FlagTexts& given, const Defaults& defaults, RunOptions& 
     mechanism.sampling_rate = fraction("sampling-rate", *given.sampling_rate);
     mechanism.expected_batch = mechanism.sampling_rate * static_cast<double>(examples);
   } else {
-    const std::uint64_t batch = given.batch ? whole_number("batch", *given.batch, 1, examples)
-                                            : std::min(defaults.batch, examples);
+    const bool in_order = run.sampling == Sampling::stream && defaults.stream_batch > 0;
+    const std::uint64_t usual = in_order ? defaults.stream_batch : defaults.batch;
+    const std::uint64_t batch =
+        given.batch ? whole_number("batch", *given.batch, 1, examples) : std::min(usual, examples);
     mechanism.expected_batch = static_cast<double>(batch);
     mechanism.sampling_rate = mechanism.expected_batch / static_cast<double>(examples);
   }

@@ -15,6 +15,7 @@
 #include "lazydp/cli/output.h"
 #include "lazydp/cli/verbs/audit_words.h"
 #include "lazydp/cli/verbs/verbs.h"
+#include "lazydp/train/correlation_text.h"
 
 namespace lazydp::cli {
 namespace {
@@ -67,6 +68,10 @@ AuditPlan choose_audit(const FlagTexts& given) {
   if (given.delta) plan.budget.delta = between_0_and_1("delta", *given.delta, "1e-5");
   if (given.steps) run.steps = steps_between("steps", given.steps);
   if (given.sampling_rate) run.sampling_rate = fraction("sampling-rate", *given.sampling_rate);
+  if (given.correlation) {
+    run.correlation = parse_correlation(*given.correlation,
+                                        {.steps = run.steps, .separation = 1, .times = run.steps});
+  }
   if (given.lr_schedule) run.rate_schedule = Schedule::parse(*given.lr_schedule);
   run.eval_every = steps_between("eval-every", given.eval_every);
   run.restart_every = steps_between("checkpoint-every", given.checkpoint_every);
@@ -82,6 +87,7 @@ AuditPlan choose_audit(const FlagTexts& given) {
 std::string events_in_words(const AuditedRun& run) {
   std::string words = std::to_string(run.steps) + (run.steps == 1 ? " step" : " steps") +
                       ", sampling rate " + shortest(run.sampling_rate);
+  if (!run.correlation.independent()) words += ", noise " + text_of(run.correlation);
   if (!run.rate_schedule.constant()) words += ", learning rate " + run.rate_schedule.text();
   if (run.eval_every > 0) words += ", evaluated every " + std::to_string(run.eval_every);
   if (run.restart_every > 0) {
@@ -135,6 +141,7 @@ Json json_of(const AuditPlan& plan, const AuditStakes& stakes, const AuditFindin
           {"runs_with", finding.evidence.runs_with},
           {"steps", plan.run.steps},
           {"sampling_rate", plan.run.sampling_rate},
+          {"correlation", text_of(plan.run.correlation)},
           {"noise_multiplier", stakes.noise_multiplier}};
 }
 

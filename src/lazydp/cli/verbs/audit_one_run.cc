@@ -27,6 +27,10 @@ OneRunAudit choose_one_run(const FlagTexts& given) {
   refuse_flag(given.eval_every, "eval-every");
   refuse_flag(given.checkpoint_every, "checkpoint-every");
   refuse_flag(given.table_storage, "table-storage");
+  if (given.correlation) {
+    throw UserError("correlation is '" + *given.correlation +
+                    "', but --one-run audits independent noise; leave one of them out");
+  }
   OneRunAudit audit;
   if (given.algorithm) audit.recipe = recipe(*given.algorithm);
   if (given.epsilon) audit.budget.epsilon = positive("epsilon", *given.epsilon);
