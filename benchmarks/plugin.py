@@ -14,6 +14,7 @@ import torch
 
 from dlrm import Dlrm, Sgd
 from private_engines import LazyDp, LazyDpByUnit, Opacus
+from pytorch.memory import peak_of
 from pytorch.private import Eager, EagerInBlocks, EagerOnThreads
 from pytorch.tables import Fused
 from rounds import Trained, as_json, measure, table
@@ -54,6 +55,7 @@ def main() -> None:
     print(table(times, times[0]), flush=True)
     if options.json:
         numbers = {"shape": options.shape, "gigabytes": options.gigabytes}
+        numbers |= {"peak_bytes": peak_of("self")}  # of all contenders: one, where memory is asked
         numbers |= {"batch": options.batch, "results": as_json(times, times[0])}
         with options.json.open("a") as file:
             file.write(json.dumps(numbers) + "\n")

@@ -1,4 +1,4 @@
-"""The plug-in on one thread and on two, each time in a fresh process: what the second core is worth.
+"""The plug-in on one thread and on two, in fresh processes: what the second core is worth.
 
 build/venv/bin/python benchmarks/plugin_threads.py --shape bags --processes 10
 

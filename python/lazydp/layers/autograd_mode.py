@@ -1,7 +1,9 @@
-"""Tells a backward() that trains from a torch.autograd.grad() that looks."""
+"""Tells a backward() that trains from a grad() that looks, and turns modes off for a step."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -46,3 +48,15 @@ def _leaf_below(node: Any) -> Any:
             other = other or node
         below += [following for following, _ in node.next_functions]
     return other
+
+
+@contextmanager
+def arithmetic_of_steps() -> Iterator[None]:
+    """Turn gradients off, and autocast.
+
+    A step may be called inside of autocast, which would round the products that are summed: the
+    rounding depends on all examples, and one of them would move the sum by more than the bound.
+    """
+    on_cpu, on_gpu = (torch.autocast(device, enabled=False) for device in ("cpu", "cuda"))
+    with torch.no_grad(), on_cpu, on_gpu:
+        yield

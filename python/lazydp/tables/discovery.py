@@ -105,7 +105,11 @@ def _require_supported(name: str, module: nn.Embedding | nn.EmbeddingBag) -> Non
     if isinstance(module, nn.EmbeddingBag) and module.mode not in ("sum", "mean"):
         refuse(f"pools by {module.mode}", "it must pool by sum or mean")
     if weight.dtype != torch.float32:
-        refuse(f"is of {weight.dtype}", "it must be of torch.float32")
+        refuse(
+            f"is of {weight.dtype}",
+            "a row is rounded as often as it is read, so that released rows would show who was "
+            "read: it must be of torch.float32",
+        )
     if weight.device.type != "cpu":
         refuse(f"is on {weight.device}", "it must be on cpu; dense layers may be anywhere")
     if not weight.is_contiguous():

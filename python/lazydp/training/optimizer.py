@@ -18,6 +18,7 @@ from lazydp.accounting.mechanism import (
     noise_beside_count,
     require_mechanism,
 )
+from lazydp.layers.autograd_mode import arithmetic_of_steps
 from lazydp.layers.captures import Captures, Pass
 from lazydp.loading.batch_record import BatchRecord
 from lazydp.noise.dense_noise import DenseNoise
@@ -83,8 +84,7 @@ class TableOptimizer(SecureOptimizer):
     ) -> None:
         """Step these tables, and these dense layers, from here on."""
         self.tables, self.captures = tables, tables.captures
-        self.batch_record = batch_record
-        self.void = void
+        self.batch_record, self.void = batch_record, void
         self.trained, self.require_intact = layers.parameters, layers.require_intact
         self._guard_original()
 
@@ -120,7 +120,7 @@ class TableOptimizer(SecureOptimizer):
         finally:
             self._stepping = False
 
-    @torch.no_grad()
+    @arithmetic_of_steps()
     def pre_step(self, closure: Any = None) -> bool:
         """Clip; then, unless the step is a virtual one, take it.
 

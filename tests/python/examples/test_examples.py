@@ -39,6 +39,12 @@ def test_matrix_factorisation():
     assert run("matrix_factorisation", "--made-up-examples=10000", "--epochs=6") < 0.8
 
 
+def test_torchrec_dlrm():
+    pytest.importorskip("torchrec")
+    assert run("torchrec_dlrm", "--examples=20000", "--epochs=6") > 0.7
+    assert Path("torchrec_dlrm.pt").exists()
+
+
 def test_by_user():
     overall, within = run("by_user", "--made-up-users=3000")
     assert overall > 0.7 and within > 0.65
@@ -78,3 +84,5 @@ def test_snippets_run(page, tmp_path):
     }
     for block in blocks:
         exec(compile(block, page, "exec"), names)
+    if page in ("README.md", "docs/migrating-from-opacus.md"):
+        build("bag_sum").load_state_dict(torch.load("model.pt"))  # by those who have no LazyDP

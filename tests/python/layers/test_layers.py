@@ -185,6 +185,25 @@ def test_a_layer_of_several_inputs_is_refused():
         model(batch_of()[0])
 
 
+def test_a_compiled_model_is_compiled_once():
+    """Steps change weights, rows and batches; none of it is what a compiled graph is guarded by."""
+    compiles = []
+
+    def backend(graph, inputs):
+        compiles.append(graph)
+        return graph.forward
+
+    torch._dynamo.reset()
+    model, optimizer, batches = private(build("shared_norm"))
+    compiled = torch.compile(model, backend=backend)
+    counts = []
+    for _ in range(2):
+        for batch in batches:
+            step(compiled, optimizer, batch)
+            counts.append(len(compiles))
+    assert len(set(counts[1:])) == 1, counts
+
+
 def test_a_compiled_model_trains():
     model, optimizer, batches = private(build("shared_norm"), noise_multiplier=0.0)
     expected, brute = reference("shared_norm", sigma=0.0)

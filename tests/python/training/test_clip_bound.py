@@ -21,7 +21,7 @@ class Positions(nn.Module):
         ]
 
 
-def moved_by_one(make, batch, bound, one):
+def moved_by_one(make, batch, bound, one, autocast=False):
     """How far one example moves the clipped sum, in double precision, relative to the bound."""
     sums = []
     for keep in (slice(None), torch.arange(len(batch[0])) != one):
@@ -36,8 +36,9 @@ def moved_by_one(make, batch, bound, one):
             loss_reduction="sum",
         )
         inputs = [t[keep] for t in batch]
-        model(*inputs).sum().backward()
-        optimizer.step()
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=autocast):
+            model(*inputs).sum().backward()
+            optimizer.step()
         sums.append(
             [b - p.detach().double() for b, p in zip(before, raw.parameters(), strict=True)]
         )
@@ -65,6 +66,23 @@ def test_no_example_moves_the_sum_by_more_than_the_bound(apart, scale, positions
 
     for one in range(3):
         assert moved_by_one(make, (x * scale, signs), 0.5, one) <= 1 + 1e-5
+
+
+@pytest.mark.parametrize("positions", [1, 8])
+def test_autocast_around_the_whole_step_keeps_the_bound(positions):
+    """Gradients that are bounded one by one, in a sum that is rounded to three digits, are not."""
+    g = torch.Generator().manual_seed(1)
+    x = torch.randn(400, positions, 12, generator=g) + 3.0
+    signs = torch.ones(400, positions)
+
+    def make():
+        model = Positions(12, 7)
+        for p in model.parameters():
+            nn.init.zeros_(p)
+        return model
+
+    for one in range(3):
+        assert moved_by_one(make, (x, signs), 0.5, one, autocast=True) <= 1 + 1e-5
 
 
 class Towers(nn.Module):

@@ -101,6 +101,14 @@ def test_autocast_trains(name):
     assert all(p.dtype == torch.float32 for p in model.parameters())
 
 
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+def test_rounded_tables_are_refused_with_the_reason(kind):
+    model = build("shared")
+    model.other.to(kind)
+    with pytest.raises(UserError, match=f"'other' is of {kind}; a row is rounded as often as it"):
+        private(model)
+
+
 @pytest.mark.parametrize("how", ["weight_norm", "parametrization"])
 def test_a_table_with_a_computed_weight_is_refused(how):
     model = build("single")
