@@ -128,8 +128,33 @@ TEST(CalibrateScores, RepeatsItselfUnderOneSeed) {
   EXPECT_EQ(found[0], found[1]);
 }
 
-// The noise that is drawn is the noise that is paid for: the scaling is that of counts plus normals
-// of this standard deviation, whatever the unit.
+// The counts of a world's forty examples, by weights.
+ScoreCounts counts_of(SmallRun& run, const std::vector<double>& weights) {
+  ScoreCounts counts;
+  for (ExampleId i = 0; i < 40; ++i) {
+    Batch batch;
+    run.world.data.read(std::vector<ExampleId>{i}, batch);
+    counts.add(run.trainer.predict(batch)[0], batch.labels[0], weights[i]);
+  }
+  return counts;
+}
+
+// Every cell has the noise that the ledger names, from the run's own key.
+TEST(CalibrateScores, AddsTheNoiseThatIsPaidFor) {
+  for (const double sigma : {1e-3, 0.02, 0.1}) {
+    Settings s;
+    s.sigma = sigma;
+    SmallRun run(s, calibrating(s));
+    run.train();
+    ScoreCounts counts = counts_of(run, std::vector<double>(40, 1.0));
+    calibrate_scores(run.trainer, {run.world.data});
+    const double noise = noise_multiplier(run.trainer.ledger().events()[1]);
+    RandomStream random(run.world.seed, Purpose::calibration, 0, s.steps);
+    for (double& cell : counts.cells()) cell += noise * random.normal();
+    EXPECT_EQ(run.trainer.score_scaling().value(), counts.best_scaling(noise)) << sigma;
+  }
+}
+
 TEST(CalibrateScores, CountsAUnitOnce) {
   Settings s = with_little_noise();
   s.examples_per_unit = 3;
@@ -138,20 +163,16 @@ TEST(CalibrateScores, CountsAUnitOnce) {
   std::vector<std::uint64_t> keys(40, 5);
   for (int i = 0; i < 10; ++i) keys[i] = 100 + i;
   const PrivacyUnits units(keys);
-  const ScoredPart part = {run.world.data, &units};
-  const std::vector<double> weights = part.weights();
-  EXPECT_DOUBLE_EQ(weights[0], 1.0);
-  EXPECT_DOUBLE_EQ(weights[39], 1.0 / 30);
-  ScoreCounts counts;
-  for (ExampleId i = 0; i < 40; ++i) {
-    Batch batch;
-    run.world.data.read(std::vector<ExampleId>{i}, batch);
-    counts.add(run.trainer.predict(batch)[0], batch.labels[0], weights[i]);
-  }
-  calibrate_scores(run.trainer, part);
+  std::vector<double> weights(40, 1.0 / 30);
+  std::fill_n(weights.begin(), 10, 1.0);
+  const ScoreCounts counts = counts_of(run, weights);
+  calibrate_scores(run.trainer, {run.world.data, &units});
   const ScoreScaling expected = counts.best_scaling(calibration_noise(run.trainer.plan()));
-  EXPECT_NEAR(run.trainer.score_scaling()->scale, expected.scale, 0.02);
-  EXPECT_NEAR(run.trainer.score_scaling()->shift, expected.shift, 0.02);
+  const ScoreScaling found = run.trainer.score_scaling().value();
+  EXPECT_NEAR(found.scale, expected.scale, 0.02);
+  EXPECT_NEAR(found.shift, expected.shift, 0.02);
+  const auto by_examples = counts_of(run, std::vector<double>(40, 1.0)).best_scaling(0.0);
+  EXPECT_GT(std::fabs(by_examples.shift - expected.shift), 0.1) << "the two can be told apart";
 }
 
 TEST(CalibrateScores, IsRefusedInBlocksOfSteps) {
