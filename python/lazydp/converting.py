@@ -33,6 +33,11 @@ def convert(
     Raises UserError, and writes nothing, if more than `max_bad_rows` rows are no examples.
     """
     stream = getattr(source, "__arrow_c_stream__", None)
+    if isinstance(source, (str, os.PathLike)):
+        raise _native.UserError(
+            f"source is the path '{os.fspath(source)}'; read it first: "
+            "pyarrow.dataset.dataset(path).scanner().to_reader() reads Parquet batch by batch"
+        )
     if stream is None:
         raise _native.UserError(
             f"source is a {type(source).__name__}, which has no __arrow_c_stream__; it must be a "

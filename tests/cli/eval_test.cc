@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <sstream>
 
 #include "lazydp/data/split.h"
@@ -75,6 +76,33 @@ class ReleasedModelOnDisk : public testing::Test {
   Workplace place_;
   nlohmann::json trained_;
 };
+
+TEST_F(ReleasedModelOnDisk, MayHaveItsRowsInEightBits) {
+  const Ran ran = place_.run(
+      {"export", "int8", "run", "small", "--data", "a.ldp", "--test", "0.1", "--json", "n.json"});
+  ASSERT_EQ(ran.code, 0) << ran.err;
+  EXPECT_NE(ran.out.find("AUC "), std::string::npos) << ran.out;
+  const auto numbers = nlohmann::json::parse(contents(place_ / "n.json"));
+  EXPECT_DOUBLE_EQ(numbers["before"]["auc"].get<double>(), trained_["auc"].get<double>());
+  EXPECT_NEAR(numbers["after"]["auc"].get<double>(), trained_["auc"].get<double>(), 0.02);
+  EXPECT_LT(numbers["bytes_after"].get<double>(), numbers["bytes_before"].get<double>());
+  EXPECT_EQ(place_.run({"verify", "small"}).code, 0);
+  EXPECT_EQ(place_.json({"eval", "small", "a.ldp", "--test", "0.1"})["auc"],
+            numbers["after"]["auc"]);
+
+  const auto refused = [this](const Words& words, const std::string& says) {
+    const Ran no = place_.run(words);
+    EXPECT_EQ(no.code, 2) << no.err;
+    EXPECT_EQ(no.error_lines(), 1u) << no.err;
+    EXPECT_NE(no.err.find(says), std::string::npos) << no.err;
+  };
+  refused({"export", "int8", "small", "smaller"}, "in eight bits already");
+  refused({"export", "int8", "run", "small"}, "name a new folder");
+  refused({"export", "int8", "nowhere", "new"}, "nowhere");
+  refused({"export", "int8", "run", "new", "--test", "0.1"}, "--data");
+  refused({"train", "--data", "a.ldp", "--init", "small", "--dry-run"}, "eight bits a weight");
+  EXPECT_FALSE(std::filesystem::exists(place_ / "new"));
+}
 
 TEST_F(ReleasedModelOnDisk, HasTheMetricsThatTrainingEndedWith) {
   for (const char* model : {"run", "run/model", "run/"}) {

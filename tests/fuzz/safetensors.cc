@@ -13,7 +13,13 @@ void lazydp::try_input(const std::uint8_t* data, std::size_t size) {
     const SafetensorsFile weights(file.path());
     for (const SafetensorsFile::Tensor& tensor : weights.tensors()) {
       if (tensor.begin > tensor.end || tensor.end > size) std::abort();
-      std::vector<float> values((tensor.end - tensor.begin) / sizeof(float));
+      const std::size_t bytes = tensor.end - tensor.begin;
+      if (tensor.type == SafetensorsFile::Type::i8) {
+        std::vector<std::int8_t> values(bytes);
+        weights.read(tensor.name, values);
+        continue;
+      }
+      std::vector<float> values(bytes / sizeof(float));
       weights.read(tensor.name, values);
     }
     weights.digest();

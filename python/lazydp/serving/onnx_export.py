@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazydp._native import UserError
-from lazydp.serving.released_files import Floats
+from lazydp.serving.released_files import Floats, Rows
 from lazydp.serving.served_model import Bags, Layers, ServedModel, load
 
 _OPSET = 18
@@ -89,7 +89,7 @@ class _Graph:
         ]
         return helper.make_graph(self._nodes, "lazydp", self._inputs, outputs, self._constants)
 
-    def _pooled(self, k: int, table: Floats, batch: str) -> str:
+    def _pooled(self, k: int, table: Rows, batch: str) -> str:
         """Add the rows of each example's bag; a mean divides by how many there are."""
         self._inputs.append(self._input(f"ids_{k}", np.int64, [f"ids_of_{k}"]))
         self._inputs.append(self._input(f"examples_{k}", np.int64, [f"ids_of_{k}"]))
@@ -135,9 +135,10 @@ class _Graph:
         element = self._onnx.helper.np_dtype_to_tensor_dtype(np.dtype(kind))
         return self._onnx.helper.make_tensor_value_info(name, element, shape)
 
-    def _weight(self, name: str, values: Floats) -> str:
-        self.weights.append(values)
-        return self._stored(np.ascontiguousarray(values), name)
+    def _weight(self, name: str, values: Rows) -> str:
+        weights = np.ascontiguousarray(values, np.float32)
+        self.weights.append(weights)
+        return self._stored(weights, name)
 
     def _constant(self, values: Any) -> str:
         return self._stored(np.asarray(values, np.int64))

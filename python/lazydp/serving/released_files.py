@@ -81,7 +81,40 @@ def weights_header(folder: Path) -> dict[str, Any]:
     return header
 
 
-def weights_of(folder: Path) -> dict[str, Floats]:
+class Int8Rows:
+    """Rows in eight bits a weight, which become floats when they are looked up."""
+
+    def __init__(self, values: NDArray[np.int8], scales: Floats) -> None:
+        """Keep both as they are, mapped perhaps."""
+        self._values = values
+        self._scales = scales
+        self.shape = values.shape
+
+    def __getitem__(self, rows: Any) -> Floats:
+        """Return the rows as floats."""
+        weights: Floats = self._values[rows].astype(np.float32)
+        weights *= self._scales[rows, None]
+        return weights
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: ARG002
+        """Return all rows as floats."""
+        return np.asarray(self[:], dtype)
+
+
+Rows = Floats | Int8Rows
+_BYTES = {"F32": 4, "I8": 1}
+
+
+def tables_of(weights: dict[str, NDArray[Any]], count: int) -> list[Rows]:
+    """Return the tables among a model's tensors."""
+    tables: list[Rows] = []
+    for k in range(count):
+        values, scales = weights[f"tables.{k}.weight"], weights.get(f"tables.{k}.scale")
+        tables.append(values if scales is None else Int8Rows(values, scales))
+    return tables
+
+
+def weights_of(folder: Path) -> dict[str, NDArray[Any]]:
     """Return all tensors by name, mapped: a row is read from the disk when it is first needed."""
     path = folder / "model.safetensors"
     start = 8 + _header_size(path)
@@ -92,7 +125,9 @@ def weights_of(folder: Path) -> dict[str, Floats]:
             continue
         begin, end = (start + int(offset) for offset in tensor["data_offsets"])
         shape = [int(size) for size in tensor["shape"]]
-        if tensor["dtype"] != "F32" or end - begin != 4 * math.prod(shape) or end > file.size:
-            raise IoError(f"{path}: the tensor {name} is not {shape} floats")
-        tensors[name] = file[begin:end].view(np.float32).reshape(shape).view(np.ndarray)
+        of_one = _BYTES.get(tensor["dtype"], 0)
+        if end - begin != of_one * math.prod(shape) or end > file.size or of_one == 0:
+            raise IoError(f"{path}: the tensor {name} is not {shape} floats, or eight-bit numbers")
+        kind = np.float32 if of_one > 1 else np.int8
+        tensors[name] = file[begin:end].view(kind).reshape(shape).view(np.ndarray)
     return tensors

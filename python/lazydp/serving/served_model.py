@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from lazydp._native import ExampleEncoder, UserError
 from lazydp.serving import scoring_values
 from lazydp.serving.recommending import probabilities, recommend
-from lazydp.serving.released_files import Card, Floats, folder_of, verified_card, weights_of
+from lazydp.serving.released_files import (
+    Card,
+    Floats,
+    Rows,
+    folder_of,
+    tables_of,
+    verified_card,
+    weights_of,
+)
 
 Bags = list[tuple[NDArray[np.int64], NDArray[np.int64]]]  # ids and offsets of each table
 Layers = list[tuple[Floats, Floats]]  # weight (out x in) and bias of each
@@ -41,7 +49,7 @@ class ServedModel:
 
     bottom: Layers
     top: Layers
-    tables: list[Floats]
+    tables: list[Rows]
 
     def __init__(self, folder: Path) -> None:
         """Read the model in `folder`, whose card is checked first."""
@@ -59,7 +67,7 @@ class ServedModel:
             weight * self.linear_scale,
             bias * self.linear_scale + np.float32(scaling["shift"]),
         )
-        self.tables = [weights[f"tables.{k}.weight"] for k in range(len(shape["table_rows"]))]
+        self.tables = tables_of(weights, len(shape["table_rows"]))
         self.pools_by_mean = shape["pooling_mode"] == "mean"
         interaction = shape.get("interaction", "dot")
         self.copies_all_vectors = interaction != "dot"
@@ -192,7 +200,7 @@ def _some(
     return ids[offsets[begin] : offsets[end]], offsets[begin : end + 1] - offsets[begin]
 
 
-def _pool(table: Floats, bag: tuple[NDArray[np.int64], NDArray[np.int64]], mean: bool) -> Floats:
+def _pool(table: Rows, bag: tuple[NDArray[np.int64], NDArray[np.int64]], mean: bool) -> Floats:
     """Return the sum or the mean of each bag's rows; zeros for an empty bag."""
     ids, offsets = bag
     lengths = np.diff(offsets)

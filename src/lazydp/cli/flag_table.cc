@@ -76,10 +76,12 @@ constexpr std::array kFlags = {
         "--data", &G::data, kTrain | release_flags | kTune, "FILE", kData,
         "a data file that lazydp convert or generate made, instead of --synthetic; to go on with a "
         "run, where it lies now"},
+    Flag{"--data", &G::data, export_int8_flags, "FILE", kData,
+         "a data file: say which AUC and log-loss the model has on it before and after"},
     Flag{
         "--test", &G::test, kTrain | kScores | kTune, "SHARE|FILE", kData,
         "what the model is judged on at the end: a share of the data, or another file; 0.1 (lazydp "
-        "eval, predict: only that share; all)"},
+        "eval, predict, export: only that share; all)"},
     Flag{"--validation", &G::validation, kTrain, "SHARE|FILE", kData,
          "what it is judged on while training; the test part"},
     Flag{"--validation", &G::validation, kTune, "SHARE", kData,

@@ -65,6 +65,7 @@ enum Takes : std::uint32_t {
   convert_jsonl_flags = 1 << 23,
   convert_parquet_flags = 1 << 24,
   compare_flags = 1 << 25,
+  export_int8_flags = 1 << 26,
 };
 
 struct Flag {

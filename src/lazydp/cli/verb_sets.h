@@ -21,11 +21,11 @@ inline constexpr std::uint32_t kConvert = kConvertText | convert_parquet_flags;
 inline constexpr std::uint32_t kCsv = convert_csv_flags;
 inline constexpr std::uint32_t kGenerate = generate_flags;
 inline constexpr std::uint32_t kInspect = inspect_flags;
-inline constexpr std::uint32_t kScores = eval_flags | predict_flags;
+inline constexpr std::uint32_t kScores = eval_flags | predict_flags | export_int8_flags;
 inline constexpr std::uint32_t kShapes = kRuns | kGenerate;
 inline constexpr std::uint32_t kDataFiles = kConvert | kGenerate | kInspect;
 inline constexpr std::uint32_t kOut = kAll | kPaper | release_flags | kCosts | kAudit | kDataFiles |
-                                      eval_flags | ledger_flags | compare_flags;
+                                      eval_flags | ledger_flags | compare_flags | export_int8_flags;
 inline constexpr std::uint32_t kSweep = sweep_flags;
 inline constexpr std::uint32_t kTune = tune_flags;
 inline constexpr std::uint32_t kLedger = ledger_flags;

@@ -51,8 +51,7 @@ LightModel::LightModel(const std::string& folder) {
   tables_.reserve(shape_.tables());
   for (std::size_t k = 0; k < shape_.tables(); ++k) {
     Table& table = tables_.emplace_back(static_cast<TableId>(k), shape_.table_rows[k], shape_.dim);
-    file.read("tables." + std::to_string(k) + ".weight",
-              {table.weights(), table.bytes() / sizeof(float)});
+    read_table(file, k, {table.weights(), table.bytes() / sizeof(float)}, shape_.dim);
   }
 }
 

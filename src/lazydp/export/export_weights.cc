@@ -116,4 +116,8 @@ std::string table_name(std::size_t table) {
   return "tables." + std::to_string(table) + ".weight";
 }
 
+std::string scale_name(std::size_t table) {
+  return "tables." + std::to_string(table) + ".scale";
+}
+
 }  // namespace lazydp

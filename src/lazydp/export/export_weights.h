@@ -23,4 +23,7 @@ void send_rows_to_first_rank(Trainer& trainer);
 // Returns the name of a table among the tensors.
 std::string table_name(std::size_t table);
 
+// Returns the name of the scales of a table's rows, where these have eight bits a weight.
+std::string scale_name(std::size_t table);
+
 }  // namespace lazydp

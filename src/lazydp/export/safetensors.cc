@@ -18,8 +18,8 @@ constexpr std::size_t kAlignment = 8;
 constexpr std::size_t kChunk = std::size_t{4} << 20;
 
 // Returns the bytes that a tensor of this shape takes; the largest number if that overflows.
-std::uint64_t bytes_of(const std::vector<std::size_t>& shape) {
-  std::uint64_t bytes = sizeof(float);
+std::uint64_t bytes_of(const std::vector<std::size_t>& shape, std::uint64_t of_one) {
+  std::uint64_t bytes = of_one;
   for (const std::size_t extent : shape) {
     if (__builtin_mul_overflow(bytes, extent, &bytes)) {
       return std::numeric_limits<std::uint64_t>::max();
@@ -28,14 +28,19 @@ std::uint64_t bytes_of(const std::vector<std::size_t>& shape) {
   return bytes;
 }
 
+std::uint64_t bytes_of(const TensorSource& tensor) {
+  return bytes_of(tensor.shape, tensor.small_values.empty() ? sizeof(float) : 1);
+}
+
 std::string header_of(std::span<const TensorSource> tensors, const Metadata& metadata) {
   Json header = Json::object();
   if (!metadata.empty()) header["__metadata__"] = metadata;
   std::uint64_t offset = 0;
   for (const TensorSource& tensor : tensors) {
-    const std::uint64_t end = offset + bytes_of(tensor.shape);
-    header[tensor.name] = {
-        {"dtype", "F32"}, {"shape", tensor.shape}, {"data_offsets", {offset, end}}};
+    const std::uint64_t end = offset + bytes_of(tensor);
+    header[tensor.name] = {{"dtype", tensor.small_values.empty() ? "F32" : "I8"},
+                           {"shape", tensor.shape},
+                           {"data_offsets", {offset, end}}};
     offset = end;
   }
   std::string text = header.dump();
@@ -57,7 +62,7 @@ std::string write_safetensors(const std::string& path, std::span<const TensorSou
   const std::string header = header_of(tensors, metadata);
   const std::uint64_t length = header.size();
   std::uint64_t total = sizeof(length) + length;
-  for (const TensorSource& tensor : tensors) total += bytes_of(tensor.shape);
+  for (const TensorSource& tensor : tensors) total += bytes_of(tensor);
 
   AtomicFile file(path, mode);
   file.preallocate(total);  // leaves no holes; a disk that is too small fails here
@@ -74,6 +79,7 @@ std::string write_safetensors(const std::string& path, std::span<const TensorSou
   put(std::as_bytes(std::span(header)));
   for (const TensorSource& tensor : tensors) {
     put(std::as_bytes(tensor.values));
+    put(std::as_bytes(tensor.small_values));
     if (tensor.stream) {
       tensor.stream([&put](std::span<const float> values) { put(std::as_bytes(values)); });
     }
@@ -85,7 +91,7 @@ std::string write_safetensors(const std::string& path, std::span<const TensorSou
 
 SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
   const auto refuse = [this](const std::string& why) {
-    throw UserError(path_ + " is no safetensors file of 32-bit floats: " + why);
+    throw UserError(path_ + " is no safetensors file of 32-bit floats or 8-bit numbers: " + why);
   };
   std::ifstream file = open(path_);
   file.seekg(0, std::ios::end);
@@ -110,8 +116,11 @@ SafetensorsFile::SafetensorsFile(std::string path) : path_(std::move(path)) {
       Tensor tensor{.name = name, .shape = naturals<std::size_t>(entry.at("shape"))};
       const auto begin = natural<std::uint64_t>(entry.at("data_offsets").at(0));
       const auto end = natural<std::uint64_t>(entry.at("data_offsets").at(1));
-      if (entry.at("dtype") != "F32") refuse(name + " is not F32");
-      if (end > size - start || begin > end || end - begin != bytes_of(tensor.shape)) {
+      const Json& type = entry.at("dtype");
+      if (type != "F32" && type != "I8") refuse(name + " is neither F32 nor I8");
+      tensor.type = type == "F32" ? Type::f32 : Type::i8;
+      const std::uint64_t of_one = tensor.type == Type::f32 ? sizeof(float) : 1;
+      if (end > size - start || begin > end || end - begin != bytes_of(tensor.shape, of_one)) {
         refuse(name + " lies outside the file or has another size than its shape");
       }
       tensor.begin = start + begin;
@@ -129,16 +138,31 @@ const SafetensorsFile::Tensor* SafetensorsFile::find(const std::string& name) co
 }
 
 void SafetensorsFile::read(const std::string& name, std::span<float> values) const {
+  read_bytes(name, Type::f32, std::as_writable_bytes(values));
+}
+
+void SafetensorsFile::read(const std::string& name, std::span<std::int8_t> values) const {
+  read_bytes(name, Type::i8, std::as_writable_bytes(values));
+}
+
+void SafetensorsFile::read_bytes(const std::string& name, Type type,
+                                 std::span<std::byte> bytes) const {
   const Tensor* const found = find(name);
-  if (found == nullptr || found->end - found->begin != values.size_bytes()) {
-    throw UserError(path_ + " has no tensor " + name + " of " + std::to_string(values.size()) +
-                    " floats");
+  if (found == nullptr || found->type != type || found->end - found->begin != bytes.size()) {
+    const std::size_t of_one = type == Type::f32 ? sizeof(float) : 1;
+    throw UserError(path_ + " has no tensor " + name + " of " +
+                    std::to_string(bytes.size() / of_one) +
+                    (type == Type::f32 ? " floats" : " eight-bit numbers"));
   }
-  read_part(*found, 0, values);
+  std::ifstream file = open(path_);
+  file.seekg(static_cast<std::streamoff>(found->begin));
+  file.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (!file) throw IoError("cannot read " + name + " from " + path_);
 }
 
 void SafetensorsFile::read_part(const Tensor& tensor, std::uint64_t first,
                                 std::span<float> values) const {
+  check(tensor.type == Type::f32, "only floats are read in parts");
   check(first * sizeof(float) + values.size_bytes() <= tensor.end - tensor.begin,
         "a part lies within its tensor");
   std::ifstream file = open(path_);

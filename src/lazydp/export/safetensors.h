@@ -47,6 +47,7 @@ struct TensorSource {
   std::string name;
   std::vector<std::size_t> shape;
   std::span<const float> values = {};
+  std::span<const std::int8_t> small_values = {};  // in their place: a tensor of eight-bit numbers
   // Replaces `values` for a tensor that is not in memory: passes all of its values on, in order.
   using Pass = std::function<void(std::span<const float>)>;
   std::function<void(const Pass& pass)> stream = {};
@@ -66,17 +67,22 @@ class SafetensorsFile {
   // Throws IoError for a file that cannot be read, UserError for one of another format.
   explicit SafetensorsFile(std::string path);
 
+  enum class Type : std::uint8_t { f32, i8 };
   struct Tensor {
     std::string name;
     std::vector<std::size_t> shape;
     std::uint64_t begin = 0;  // offset in the file
     std::uint64_t end = 0;
+    Type type = Type::f32;
   };
   const std::vector<Tensor>& tensors() const { return tensors_; }
   const Metadata& metadata() const { return metadata_; }
 
   // Throws UserError unless the file has a tensor of this name with so many floats.
   void read(const std::string& name, std::span<float> values) const;
+
+  // The same of a tensor of eight-bit numbers.
+  void read(const std::string& name, std::span<std::int8_t> values) const;
 
   // Reads a part of a tensor: its floats first, first + 1, …
   void read_part(const Tensor& tensor, std::uint64_t first, std::span<float> values) const;
@@ -90,6 +96,8 @@ class SafetensorsFile {
   std::string digest() const;
 
  private:
+  void read_bytes(const std::string& name, Type type, std::span<std::byte> bytes) const;
+
   std::string path_;
   std::vector<Tensor> tensors_;
   Metadata metadata_;

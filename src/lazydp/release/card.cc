@@ -36,4 +36,17 @@ Json verified_card(const std::string& folder) {
   return card;
 }
 
+Metadata metadata_of(const Json& card) {
+  return {{"format", "pt"}, {kCardInWeights, card.dump()}};
+}
+
+void write_card(const std::string& folder, Json card, const std::string& digest) {
+  card["weights"] = {{"file", "model.safetensors"}, {"blake2b_256", digest}};
+  write_text(folder + kCard, card.dump(2) + "\n", kReadableFile);
+}
+
+bool has_int8_rows(const Json& card) {
+  return card.contains("rows");
+}
+
 }  // namespace lazydp

@@ -2,6 +2,7 @@
 // The card of a released model, in the model's folder.
 
 #include <optional>
+#include <span>
 #include <string>
 
 #include "lazydp/base/text/json.h"
@@ -28,9 +29,22 @@ ModelShape shape_on_card(const Json& card);
 // Returns how the logits of a card's model are scaled; not at all, unless the card says so.
 ScoreScaling score_scaling_on_card(const Json& card);
 
-// Opens the weights, and checks that the file has as many floats as the model: whatever else is
+// Returns the metadata of a weights' file: a copy of its card, which has no digest yet.
+Metadata metadata_of(const Json& card);
+
+// Writes the card with the digest of the weights' file.
+void write_card(const std::string& folder, Json card, const std::string& digest);
+
+// Returns whether the model's tables have eight bits a weight.
+bool has_int8_rows(const Json& card);
+
+// Opens the weights, and checks that the file has as many bytes as the model: whatever else is
 // wrong, memory suffices for it. Throws UserError if it has not, IoError if it cannot be read.
 SafetensorsFile weights_of(const std::string& folder, const ModelShape& shape);
+
+// Reads a table, of floats or of eight-bit numbers and a scale for each row.
+void read_table(const SafetensorsFile& file, std::size_t table, std::span<float> weights,
+                std::size_t dim);
 
 struct RecomputedClaim {
   double claimed = 0.0;     // the card's epsilon

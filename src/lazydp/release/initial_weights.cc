@@ -97,6 +97,8 @@ std::vector<std::string> differences_of_tensors(const SafetensorsFile& file,
     const SafetensorsFile::Tensor* const there = file.find(name);
     if (there == nullptr) {
       found.push_back("it has no " + name + ", which is " + extents(here) + " here");
+    } else if (there->type != SafetensorsFile::Type::f32) {
+      found.push_back(name + " has eight bits a weight in it; begin with the model it was made of");
     } else if (there->shape != here) {
       found.push_back(name + " is " + extents(there->shape) + " in it and " + extents(here) +
                       " here");

@@ -3,7 +3,6 @@
 #include <cstddef>
 
 #include "lazydp/embedding/pooling.h"
-#include "lazydp/export/export_weights.h"
 #include "lazydp/release/card.h"
 
 namespace lazydp {
@@ -20,8 +19,18 @@ LoadedModel::LoadedModel(const SafetensorsFile& weights, const ModelShape& shape
   tables_.reserve(shape.tables());
   for (std::size_t k = 0; k < shape.tables(); ++k) {
     Table& table = tables_.emplace_back(static_cast<TableId>(k), shape.table_rows[k], shape.dim);
-    weights.read(table_name(k), {table.weights(), table.bytes() / sizeof(float)});
+    read_table(weights, k, {table.weights(), table.bytes() / sizeof(float)}, shape.dim);
   }
+}
+
+std::vector<TensorSource> LoadedModel::dense_weights() const {
+  std::vector<TensorSource> tensors;
+  for (const NamedTensor& tensor : model_->layout()) {
+    tensors.push_back({.name = tensor.name,
+                       .shape = tensor.shape,
+                       .values = parameters().subspan(tensor.first_parameter, tensor.size())});
+  }
+  return tensors;
 }
 
 std::span<const float> LoadedModel::predict(const Batch& batch) {

@@ -29,6 +29,7 @@ class LoadedModel {
   const ModelShape& shape() const { return shape_; }
   const ScoreScaling& score_scaling() const { return scaling_; }
   std::span<const float> parameters() const { return model_->parameters(); }
+  std::vector<TensorSource> dense_weights() const;  // valid as long as the model
   const Table& table(std::size_t k) const { return tables_[k]; }
 
  private:

@@ -103,15 +103,6 @@ Json card_of(const Trainer& trainer, const Claim& claim, const ReleaseNotes& not
   return card;
 }
 
-Metadata metadata_of(const Json& card) {
-  return {{"format", "pt"}, {kCardInWeights, card.dump()}};
-}
-
-Json with_digest(Json card, const std::string& digest) {
-  card["weights"] = {{"file", "model.safetensors"}, {"blake2b_256", digest}};
-  return card;
-}
-
 }  // namespace
 
 ReleasedModel::ReleasedModel(std::unique_ptr<Trainer> trainer, const ReleaseNotes& notes,
@@ -196,10 +187,7 @@ void ReleasedModel::write_here(const std::string& folder) const {
   const std::string digest = take_settled_rows(weights, metadata)
                                  ? settled_->blake2b
                                  : write_safetensors(weights, export_weights(*trainer_), metadata);
-  const std::string text = with_digest(card, digest).dump(2) + "\n";
-  AtomicFile file(folder + kCard);
-  file.write(std::as_bytes(std::span(text)));
-  file.commit();
+  write_card(folder, card, digest);
 }
 
 }  // namespace lazydp

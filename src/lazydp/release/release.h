@@ -34,7 +34,7 @@ class CheckpointFolder;
 using ReleaseProgress = std::function<void(std::uint64_t rows)>;
 
 // A model in which every row has its noise; its card states the claim. Nothing else writes weights
-// to a file that may be published.
+// of a run to a file that may be published: int8_rows.h rounds one that was.
 class ReleasedModel {
  public:
   const Claim& claim() const { return claim_; }

@@ -190,6 +190,7 @@ def refused(at, source, **how):
 def test_bad_tables_are_refused_in_words(at, table):
     assert "has no column 'shop', which the schema has" in refused(at, table.drop(["shop"]))
     assert "source is a list, which has no __arrow_c_stream__" in refused(at, [1, 2])
+    assert "source is the path 'log.parquet'; read it first" in refused(at, "log.parquet")
     assert "there is not one example" in refused(at, table[:0])
     place = table.schema.get_field_index("age")
     nested = table.set_column(place, "age", pa.array([{"a": 1}] * ROWS))

@@ -14,6 +14,7 @@ void eval(const FlagTexts& given);            // scores a released model on a da
 void predict(const FlagTexts& given);         // prints one score a line
 void recommend(const FlagTexts& given);       // prints the best items of each user
 void export_onnx(const FlagTexts& given);     // says who writes ONNX graphs
+void export_int8(const FlagTexts& given);     // rounds a model's tables to eight bits a weight
 void verify(const FlagTexts& given);          // checks a released model against its card
 void bench_steps(const FlagTexts& given);     // times steps of several algorithms, interleaved
 void sweep(const FlagTexts& given);           // trains every point of a grid, into one CSV
