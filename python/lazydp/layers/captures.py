@@ -97,7 +97,8 @@ class Pass:
             names = ", ".join(named)
             raise UserError(
                 f"layers saw different numbers of examples ({names}); the first dimension of every "
-                "layer's input must be that of the batch"
+                "layer's input must be that of the batch: look positions up for every example, "
+                "table(torch.arange(length).expand(batch, length))"
             )
         return sizes.pop() if sizes else 0
 

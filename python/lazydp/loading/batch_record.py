@@ -149,7 +149,8 @@ class BatchRecord:
         return UserError(
             f"the layers saw {examples} examples, and the loader drew {drawn}; every layer's "
             "first dimension must be that of the batch: keep ids as [batch, length] instead of "
-            "flattening them, and give every example to the model"
+            "flattening them, give every example to the model, and where an item of the data set "
+            "is a whole batch, let it be one example"
         )
 
     def take_units(self, examples: int) -> tuple[int, ...]:
