@@ -10,6 +10,7 @@
 
 #include "lazydp/data/example_encoder.h"
 #include "lazydp/embedding/table.h"
+#include "lazydp/model/score_scaling.h"
 #include "lazydp/model/shape.h"
 
 namespace lazydp {
