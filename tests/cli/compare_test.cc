@@ -103,6 +103,9 @@ TEST_F(ThreeRuns, CanStandBesideAnother) {
   std::snprintf(auc, sizeof auc, "%.4f", sgd["auc"].get<double>());
   EXPECT_NE(page.find("<td>" + std::string(auc) + "</td>"), std::string::npos) << auc;
   EXPECT_NE(page.find(">sgd</text>"), std::string::npos) << "its level in a picture";
+  EXPECT_EQ(page.find("do not compare"), std::string::npos);
+  ASSERT_EQ(place_.run(again + Words{"--out", "heavy", "--positive-weight", "3"}).code, 0);
+  EXPECT_NE(contents(place_ / "heavy/report.html").find("do not compare"), std::string::npos);
   // Nothing of it is part of the run's settings.
   EXPECT_EQ(contents(place_ / "run/config.toml").find("beside"), std::string::npos);
 

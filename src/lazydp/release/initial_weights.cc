@@ -97,8 +97,6 @@ std::vector<std::string> differences_of_tensors(const SafetensorsFile& file,
     const SafetensorsFile::Tensor* const there = file.find(name);
     if (there == nullptr) {
       found.push_back("it has no " + name + ", which is " + extents(here) + " here");
-    } else if (there->type != SafetensorsFile::Type::f32) {
-      found.push_back(name + " has eight bits a weight in it; begin with the model it was made of");
     } else if (there->shape != here) {
       found.push_back(name + " is " + extents(there->shape) + " in it and " + extents(here) +
                       " here");
@@ -166,6 +164,10 @@ std::optional<ModelShape> InitialWeights::shape() const {
 void InitialWeights::look_at_values() {
   const MappedFile file(weights_.path(), MappedFile::Access::sequential);
   for (const SafetensorsFile::Tensor& tensor : weights_.tensors()) {
+    if (tensor.type != SafetensorsFile::Type::f32) {
+      throw UserError("init is '" + path_ + "', where " + tensor.name +
+                      " has eight bits a weight; begin with the model that it was made of");
+    }
     const bool of_a_table = tensor.name.starts_with("tables.");
     bool finite = true;
     for (std::uint64_t at = tensor.begin; at < tensor.end; at += sizeof(float)) {

@@ -30,8 +30,9 @@ constexpr std::string_view kStyle =
     "border-radius:6px;overflow:hidden}\n"
     ".pictures svg{display:block;width:100%;height:auto}\n"
     "@media(max-width:600px){body{margin:1rem auto;padding:0 .8rem}"
-    "tbody th{white-space:normal}"
-    ".pictures figure{flex-basis:100%;overflow-x:auto}.pictures svg{min-width:540px}}\n"
+    "tbody th{white-space:normal}.pictures figure{flex-basis:100%}"
+    ".pictures svg text{font-size:18px}"  // pictures are half as wide as they are drawn
+    ".pictures svg text[font-weight]{font-size:14px}}\n"  // names must stay inside
     "</style>\n";
 
 std::string element(std::string_view name, std::string_view attributes, std::string_view text) {

@@ -121,9 +121,11 @@ std::vector<std::string> Comparison::warnings() const {
                         " has not finished (or an earlier version ran it): its numbers are the "
                         "newest of its log");
   }
-  if (sentences.empty() &&
-      (differ("data") || differ("synthetic") || differ("split") || differ("held_out_examples"))) {
-    sentences.push_back("the runs were not judged on the same examples");
+  const bool alike = std::ranges::all_of(runs, [this](const RunRecord& run) {
+    return judged_alike(run.numbers, runs.front().numbers);
+  });
+  if (sentences.empty() && !alike) {
+    sentences.emplace_back("the runs were not judged on the same examples, or not in the same way");
   }
   if (differ("privacy_unit") || differ("delta")) {
     sentences.push_back("the epsilons are not of the same unit and delta: they do not compare");

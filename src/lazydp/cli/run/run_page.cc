@@ -176,6 +176,11 @@ std::string run_page(const Finished& run, const std::vector<Json>& log, const Pr
   for (const std::string& sign : signs_of_trouble(run.options, result)) {
     page.warning("Careful: " + sign + ".");
   }
+  if (beside != nullptr && !judged_alike(json_of(run.options, result), beside->numbers)) {
+    page.warning("Careful: " + beside->name() +
+                 " was judged on other examples, or in another way (--positive-weight): its "
+                 "numbers do not compare.");
+  }
   page.heading("Privacy");
   if (claim.holds) {
     page.paragraph("ε = " + rounded_up(claim.epsilon, 4) + " at δ = " + shortest(claim.delta) +

@@ -79,6 +79,16 @@ std::string RunRecord::name() const {
   return (path.has_filename() ? path : path.parent_path()).filename().string();
 }
 
+bool judged_alike(const Json& a, const Json& b) {
+  constexpr std::array kKeys = {"data", "synthetic", "split", "held_out_examples",
+                                "positive_weight"};
+  const auto value = [](const Json& json, const char* key) {
+    return json.contains(key) ? json.at(key) : Json();
+  };
+  return std::ranges::all_of(kKeys,
+                             [&](const char* key) { return value(a, key) == value(b, key); });
+}
+
 RunRecord read_run_record(const std::string& folder) {
   RunRecord run{.folder = folder, .settings = {}, .numbers = {}, .log = {}};
   const FlagTexts given = read_run_config(folder);

@@ -37,6 +37,10 @@ struct RunRecord {
   std::string name() const;
 };
 
+// Returns whether two runs, as report.json has them, were judged on the same held-out examples, and
+// in the same way.
+bool judged_alike(const Json& a, const Json& b);
+
 // Reads a run's folder without locking it: the run may be under way. Throws UserError if it is not
 // the folder of a run, IoError for a record that is damaged.
 RunRecord read_run_record(const std::string& folder);
