@@ -21,6 +21,12 @@ class Positions(nn.Module):
         ]
 
 
+def all_zero(model):
+    for p in model.parameters():
+        nn.init.zeros_(p)
+    return model
+
+
 def moved_by_one(make, batch, bound, one, autocast=False):
     """How far one example moves the clipped sum, in double precision, relative to the bound."""
     sums = []
@@ -59,10 +65,7 @@ def test_no_example_moves_the_sum_by_more_than_the_bound(apart, scale, positions
         x[:, 1::2] = x[:, ::2] * (1 + apart * torch.randn(6, positions // 2, 12, generator=g))
 
     def make():
-        model = Positions(12, 7)
-        for p in model.parameters():
-            nn.init.zeros_(p)
-        return model
+        return all_zero(Positions(12, 7))
 
     for one in range(3):
         assert moved_by_one(make, (x * scale, signs), 0.5, one) <= 1 + 1e-5
@@ -76,10 +79,7 @@ def test_autocast_around_the_whole_step_keeps_the_bound(positions):
     signs = torch.ones(400, positions)
 
     def make():
-        model = Positions(12, 7)
-        for p in model.parameters():
-            nn.init.zeros_(p)
-        return model
+        return all_zero(Positions(12, 7))
 
     for one in range(3):
         assert moved_by_one(make, (x, signs), 0.5, one, autocast=True) <= 1 + 1e-5
@@ -108,10 +108,7 @@ def test_no_example_moves_a_table_by_more_than_the_bound(scale):
     weights = torch.tensor([[1e4, -1e4 + 0.01]]).repeat(6, 1)
 
     def make():
-        model = Towers()
-        for p in model.parameters():
-            nn.init.zeros_(p)
-        return model
+        return all_zero(Towers())
 
     for one in range(3):
         assert moved_by_one(make, (ids, left, right, weights), 0.5, one) <= 1 + 1e-5
