@@ -88,13 +88,15 @@ TEST_F(CalibratedRun, KeepsItsScalingUntilItIsReleased) {
 // Steps change what was counted: more of them are followed by other counts, which cost again.
 TEST_F(CalibratedRun, CountsAgainAfterMoreSteps) {
   const auto first = train({"--no-release", "--out", "run"});
-  const auto second = place_.json({"resume", "run", "--more-epochs", "2", "--epsilon", "12", "--branch"});
+  const auto second =
+      place_.json({"resume", "run", "--more-epochs", "2", "--epsilon", "12", "--branch"});
   ASSERT_EQ(place_.last().code, 0) << place_.last().err;
   EXPECT_NE(second.at("score_scaling"), first.at("score_scaling"));
   ASSERT_EQ(place_.run({"release", "run"}).code, 0);
   const auto ledger = card("run").at("ledger");
   EXPECT_EQ(ledger.back().at("mechanism"), "gaussian");
-  EXPECT_EQ(std::ranges::count_if(ledger, [](const auto& e) { return e.contains("mechanism"); }), 2);
+  EXPECT_EQ(std::ranges::count_if(ledger, [](const auto& e) { return e.contains("mechanism"); }),
+            2);
   EXPECT_NEAR(evaluated("run"), second.at("logloss").get<double>(), 1e-6);
 }
 

@@ -80,8 +80,8 @@ TEST(ScoreCounts, AreFiniteForLabelsThatAreAllAlike) {
 // An example is in one cell, whatever its logit.
 TEST(ScoreCounts, MoveByTheWeightOfAnExample) {
   constexpr float kInf = std::numeric_limits<float>::infinity();
-  for (const float logit : {0.0f, 0.03f, -0.07f, 21.0f, 1e30f, -kInf, kInf,
-                            std::numeric_limits<float>::quiet_NaN()}) {
+  for (const float logit :
+       {0.0f, 0.03f, -0.07f, 21.0f, 1e30f, -kInf, kInf, std::numeric_limits<float>::quiet_NaN()}) {
     ScoreCounts counts;
     counts.add(logit, 1.0f, 0.25);
     double sum = 0.0, squares = 0.0;

@@ -149,8 +149,7 @@ void CheckpointReader::restore(Trainer& trainer) {
     state.clock.restore(head_.clock, head_.step == 0 ? 0 : step_before_block(head_.spent));
   }
   state.dense_optimizer.begin_block_after(state.clock.before_block());
-  trainer.restore(head_.spent, no_claim_for(trainer.sampler().unit()),
-                  head_.score_scaling);
+  trainer.restore(head_.spent, no_claim_for(trainer.sampler().unit()), head_.score_scaling);
 }
 
 }  // namespace lazydp

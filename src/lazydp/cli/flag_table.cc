@@ -201,8 +201,7 @@ constexpr std::array kFlags = {
     Flag{"--examples-per-unit", &G::examples_per_unit, kBench, "K", kPrivacy,
          "time steps of made-up units of so many examples, beside those of as many single ones"},
     Flag{"--calibrate", &G::calibrate, kTrain, "on|off", kPrivacy,
-         "scale the scores at the end, by noisy counts of them that epsilon covers: clipping leaves "
-         "logits too large; on for private training on --data in Poisson samples, else off"},
+         "scale scores to be probabilities, by noisy counts at the end; on for private --data"},
     Flag{"--unit-participations", &G::unit_participations, kTrain | kCosts, "K", kPrivacy,
          "of --sampling stream: steps of the run in which a privacy unit takes part, at most; 4"},
     Flag{"--unit-gap", &G::unit_gap, kTrain | kCosts, "STEPS", kPrivacy,

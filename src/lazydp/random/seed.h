@@ -18,7 +18,7 @@ enum class Purpose : std::uint8_t {
   initialisation = 4,
   public_data = 5,     // synthetic data sets: under a fixed seed, not secret
   momentum_noise = 6,  // the second normal of rows that have a momentum
-  selection = 7,  // a private search: how many trials, of which candidates, their scores' noise
+  selection = 7,    // a private search: how many trials, of which candidates, their scores' noise
   calibration = 8,  // of scores: the noise on their counts
 };
 

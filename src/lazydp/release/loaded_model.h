@@ -20,8 +20,7 @@ class LoadedModel {
   // Reads the weights in `folder`, which have this shape; the caller has verified the card. Throws
   // UserError if they have another: a card may say anything, so that is checked before memory is
   // allocated.
-  LoadedModel(const std::string& folder, const ModelShape& shape,
-              const ScoreScaling& scaling = {});
+  LoadedModel(const std::string& folder, const ModelShape& shape, const ScoreScaling& scaling = {});
 
   // Returns the logits of a batch, valid until the next call.
   std::span<const float> predict(const Batch& batch);

@@ -170,8 +170,8 @@ class SplitPairScorer final : public PairScorer {
     }
     const ConstMatrixView top = more_layers ? run_rest(scratch) : scratch.hidden.view();
     for (std::size_t i = 0; i < count; ++i) {
-      logits[i] = model_.score_scaling().of(top.row(i)[0] + items_.linear[begin + i] +
-                                            users_.linear[user]);
+      logits[i] =
+          model_.score_scaling().of(top.row(i)[0] + items_.linear[begin + i] + users_.linear[user]);
     }
   }
 

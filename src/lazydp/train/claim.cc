@@ -112,7 +112,8 @@ std::string in_words(const Trainer& trainer) {
       << range(trainer.ledger(), noise_multiplier)
       << (plan.correlation.independent() ? ""
                                          : ", noise correlated by " + in_words(plan.correlation))
-      << ", " << steps_of(trainer.ledger()) << " steps" << counts_in_words(trainer.ledger()) << "; " << (units ? "a sampled unit sends " : "")
+      << ", " << steps_of(trainer.ledger()) << " steps" << counts_in_words(trainer.ledger()) << "; "
+      << (units ? "a sampled unit sends " : "")
       << (units ? sent_in_words(plan.examples_per_unit) + "; " : std::string())
       << declared_in_words(trainer.ledger()) << neighbours_in_words(trainer)
       << "; the data-set size, " << std::llround(m.expected_batch / m.sampling_rate)

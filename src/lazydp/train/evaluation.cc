@@ -48,8 +48,9 @@ void score(const Dataset& dataset, const Scorer& scorer,
 
 void score(Trainer& trainer, const Dataset& dataset, const Heard& hear) {
   const CommThread& ranks = trainer.state().comm;
-  score_some(dataset, dataset.size(), {ranks.rank(), ranks.size()},
-             [&trainer](const Batch& batch) { return trainer.predict(batch); }, hear);
+  score_some(
+      dataset, dataset.size(), {ranks.rank(), ranks.size()},
+      [&trainer](const Batch& batch) { return trainer.predict(batch); }, hear);
 }
 
 namespace {

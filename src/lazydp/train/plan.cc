@@ -81,8 +81,9 @@ void Plan::validate() const {
   require_accountable(*this);
   if (calibrates_scores && blocks) {
     throw UserError("calibrate is 'on', but batches come " +
-                    std::string(blocks->sampling == BlockSampling::stream ? "in the order of the data"
-                                                                          : "from balls in bins") +
+                    std::string(blocks->sampling == BlockSampling::stream
+                                    ? "in the order of the data"
+                                    : "from balls in bins") +
                     ", where what counts of all examples cost beside the steps is not known; use "
                     "--sampling poisson, or --calibrate off");
   }

@@ -53,7 +53,7 @@ struct Plan {
   Correlation correlation;           // of the noise of steps
   std::optional<BlockRules> blocks;  // none: batches are Poisson samples, or nothing is claimed
 
-  bool calibrates_scores = false;    // once, after the last step: see score_calibration.h
+  bool calibrates_scores = false;  // once, after the last step: see score_calibration.h
 
   unsigned normals_per_sample = 1;  // normals that add up to one: see NoiseSource
   std::optional<Budget> budget;     // the most that the run may spend; none: no limit

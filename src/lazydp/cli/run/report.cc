@@ -200,8 +200,9 @@ void print_report(std::ostream& out, const Finished& run) {
             fixed(result.held_out.calibration, 3));
   }
   if (const auto& scaling = result.score_scaling) {
-    row(out, "scores", "x " + fixed(scaling->scale, 3) + (scaling->shift < 0.0 ? " - " : " + ") +
-                           fixed(std::abs(scaling->shift), 3) + ", calibrated by noisy counts");
+    row(out, "scores",
+        "x " + fixed(scaling->scale, 3) + (scaling->shift < 0.0 ? " - " : " + ") +
+            fixed(std::abs(scaling->shift), 3) + ", calibrated by noisy counts");
   }
   row(out, "training loss", fixed(result.loss, 4) + "   (mean of the last tenth)");
   if (const std::string begun = beginning_in_words(options); !begun.empty()) {
