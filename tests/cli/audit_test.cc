@@ -76,11 +76,11 @@ TEST(AuditVerb, TakesEverythingThatHappensInARun) {
 
 TEST(AuditVerb, TakesCorrelatedNoise) {
   const Workplace place;
-  const auto json = place.json({"audit", "--runs", "200", "--epsilon", "8", "--correlation",
-                                "lambda:0.9", "--lr-schedule", "linear"});
-  EXPECT_EQ(place.last().code, 0) << place.last().err;
+  const auto [ran, json] = told(place, {"audit", "--runs", "200", "--epsilon", "8", "--correlation",
+                                        "lambda:0.9", "--lr-schedule", "linear"});
+  EXPECT_EQ(ran.code, 0) << ran.err;
   EXPECT_EQ(json.at("correlation"), "lambda:0.9");
-  EXPECT_NE(place.last().out.find("lambda:0.9"), std::string::npos);
+  EXPECT_NE(ran.out.find("lambda:0.9"), std::string::npos);
 }
 
 TEST(AuditVerb, InOneRunLetsLazyDpStandAndFindsEana) {

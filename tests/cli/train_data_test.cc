@@ -39,7 +39,9 @@ TEST(TrainOnData, IsTrainingOnWhatTheFileHolds) {
                       "--seed",
                       "3",
                       "--eval-every",
-                      "3"};
+                      "3",
+                      "--calibrate",
+                      "off"};
   const auto train = [&](Words words) {
     words.insert(words.begin(), "train");
     words.insert(words.end(), rest.begin(), rest.end());

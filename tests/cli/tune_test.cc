@@ -77,12 +77,20 @@ TEST_F(Tune, TheCardsEpsilonIsTheBoundAndWithinTheBudget) {
       .score_noise = search_on_card.at("score_noise_multiplier").get<double>()};
   const double rate = card("out").at("ledger").at(0).at("sampling_rate").get<double>();
   for (const std::uint64_t steps : {4, 6}) {
-    Ledger ledger;
-    ledger.record(
-        {rate,
-         noise_for_budget({each, claim.at("delta").get<double>()}, rate, steps, Accountant::rdp),
-         steps});
-    raise_to(rdp_curve(ledger), again.training);
+    // Steps, and the counts that calibrate scores: ten times the noise of the one Gaussian that the
+    // steps about are.
+    const auto training = [&](double noise) {
+      Ledger ledger;
+      ledger.record({rate, noise, steps});
+      const double mu =
+          std::sqrt(static_cast<double>(steps) *
+                    std::min(1 / (noise * noise), rate * rate * std::expm1(1 / (noise * noise))));
+      ledger.record(PrivacyEvent(Gaussian{10 / mu, 1}));
+      return ledger;
+    };
+    const Budget budget = {each, claim.at("delta").get<double>()};
+    const double noise = noise_for_budget(budget, training, Accountant::rdp);
+    raise_to(rdp_curve(training(noise)), again.training);
   }
   EXPECT_DOUBLE_EQ(search_epsilon(again, claim.at("delta").get<double>()), epsilon);
 }

@@ -112,12 +112,4 @@ std::vector<TensorSource> export_weights(Trainer& trainer,
   return out;
 }
 
-std::string table_name(std::size_t table) {
-  return "tables." + std::to_string(table) + ".weight";
-}
-
-std::string scale_name(std::size_t table) {
-  return "tables." + std::to_string(table) + ".scale";
-}
-
 }  // namespace lazydp

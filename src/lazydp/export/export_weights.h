@@ -21,9 +21,13 @@ std::vector<TensorSource> export_weights(
 void send_rows_to_first_rank(Trainer& trainer);
 
 // Returns the name of a table among the tensors.
-std::string table_name(std::size_t table);
+inline std::string table_name(std::size_t table) {
+  return "tables." + std::to_string(table) + ".weight";
+}
 
 // Returns the name of the scales of a table's rows, where these have eight bits a weight.
-std::string scale_name(std::size_t table);
+inline std::string scale_name(std::size_t table) {
+  return "tables." + std::to_string(table) + ".scale";
+}
 
 }  // namespace lazydp
