@@ -155,7 +155,8 @@ def report(task: Task, arguments: argparse.Namespace) -> dict:
             else:
                 flags += ["--epsilon", epsilon]
             name = f"{algorithm}-{epsilon}"
-            row_of_runs(f"{algorithm}, epsilon {epsilon}", task.over_runs(name, flags, arguments.runs))
+            runs = task.over_runs(name, flags, arguments.runs)
+            row_of_runs(f"{algorithm}, epsilon {epsilon}", runs)
         if not task.name.startswith("click"):
             row(f"logistic, epsilon {epsilon}", [task.logistic(epsilon)])
     return table
