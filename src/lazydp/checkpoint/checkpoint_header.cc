@@ -9,7 +9,7 @@
 
 #include "lazydp/base/error.h"
 #include "lazydp/base/text/json.h"
-#include "lazydp/train/plan_json.h"
+#include "lazydp/model/score_scaling_json.h"
 
 namespace lazydp {
 

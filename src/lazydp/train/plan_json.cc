@@ -81,19 +81,6 @@ Json json_of(const ModelShape& shape) {
   return json;
 }
 
-Json json_of(const ScoreScaling& scaling) {
-  return {{"scale", scaling.scale}, {"shift", scaling.shift}};
-}
-
-ScoreScaling score_scaling_from(const Json& json) {
-  const ScoreScaling scaling = {json.at("scale").get<double>(), json.at("shift").get<double>()};
-  if (!(std::isfinite(scaling.scale) && scaling.scale > 0.0 && std::isfinite(scaling.shift))) {
-    throw UserError("the scores are scaled by " + json.dump() +
-                    "; the scale must be positive and both numbers finite");
-  }
-  return scaling;
-}
-
 ModelShape shape_from(const Json& json) {
   const auto interaction = json.value("interaction", std::string("dot"));
   const auto* const known =

@@ -2,7 +2,7 @@
 // JSON for cards and checkpoints, in a fixed order: equal values give equal bytes.
 
 #include "lazydp/base/text/json.h"
-#include "lazydp/model/score_scaling.h"
+#include "lazydp/model/score_scaling_json.h"
 #include "lazydp/model/shape.h"
 #include "lazydp/privacy/ledger_json.h"
 #include "lazydp/train/plan.h"
@@ -13,11 +13,6 @@ namespace lazydp {
 // versions did not know are written if they are not what those versions did.
 Json json_of(const Plan& plan);
 Json json_of(const ModelShape& shape);
-
-Json json_of(const ScoreScaling& scaling);
-
-// Inverts it. Throws Json::exception for any other JSON, UserError for numbers that cannot be.
-ScoreScaling score_scaling_from(const Json& json);
 
 // Inverts json_of(ModelShape). Throws Json::exception for any other JSON.
 ModelShape shape_from(const Json& json);
