@@ -53,9 +53,8 @@ class RefusedResume : public testing::Test {
     convert({"--schema", "other.toml", "b.csv", "columns.ldp"});
     convert({"--schema", "wider.toml", "b.csv", "wider.ldp"});
     convert({"--schema", "s.toml", "--salt", "9", "b.csv", "salted.ldp"});
-    const Words train = {"train", "--quiet", "--data", "today.ldp", "--steps",
-                         "8",     "--batch", "50",     "--threads", "1",
-                         "--calibrate", "off"};
+    const Words train = {"train",   "--quiet", "--data",    "today.ldp", "--steps",     "8",
+                         "--batch", "50",      "--threads", "1",         "--calibrate", "off"};
     const auto begin = [&](const Words& words) {
       const Ran ran = at()->run(train + words);
       ASSERT_EQ(ran.code, 0) << ran.err;
